@@ -41,17 +41,22 @@ PROVIDERS = {"U": "ring", "D": "threads"}
 INDEPENDENT = "NR"
 
 
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
 def parse_items(path):
     """{"MBX-01": (priority, letters)} and {"MBX": "Mailbox and commands"}."""
     items, areas = {}, {}
-    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+    for number, line in enumerate(read(path).splitlines(), 1):
         found = ITEM.match(line)
         if found:
             area, digits, _, priority, letters = found.groups()
             if area + "-" + digits in items:
                 sys.exit(f"{path}:{number}: {area}-{digits} is listed twice")
             items[area + "-" + digits] = (priority, letters)
-        elif line.startswith("- **"):
+        elif re.match(r"- \*\*[A-Z]{3}-", line):
             sys.exit(f"{path}:{number}: not of the form "
                      "- **ABC-01** [source · priority · drivers] text")
         elif AREA.match(line):
@@ -76,7 +81,7 @@ def read_results(directory):
     tests = []
     for path in sorted(glob.glob(os.path.join(directory, "*.tap"))):
         file = os.path.basename(path)
-        for line in open(path, encoding="utf-8", errors="replace"):
+        for line in read(path).splitlines():
             found = TAP_LINE.match(line)
             if not found or "# SKIP" in found.group(4):
                 continue
@@ -94,7 +99,7 @@ def scan_sources(root):
         for file in files:
             if not file.endswith((".c", ".h")):
                 continue
-            text = open(os.path.join(folder, file), encoding="utf-8").read()
+            text = read(os.path.join(folder, file))
             for suite, name in LISTED.findall(text):
                 if place.startswith("conformance") and not suite:
                     tests += [(name, letter, True) for letter in PROVIDERS]
@@ -212,7 +217,7 @@ def main():
         print(as_markdown(areas, covered, total))
     elif args.write or args.check:
         path = os.path.join(args.root, "README.md")
-        text = open(path, encoding="utf-8").read()
+        text = read(path)
         new = readme_with(text, as_markdown(areas, covered, total))
         if new is None:
             sys.exit(f"README.md: put {BEGIN} and {END} where the table goes")
@@ -220,7 +225,8 @@ def main():
             sys.exit("README.md: the contract table is out of date; "
                      "run tools/contract.py --write")
         if args.write:
-            open(path, "w", encoding="utf-8").write(new)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(new)
     elif args.missing:
         for item, letters in verdicts.items():
             if letters:
