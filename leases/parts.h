@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LEASES_PARTS_H
+#define LEASES_PARTS_H
+
+/*
+ * parts.h - what is a pool made of? For the files of this folder only.
+ *
+ * A word says which of its 32 slots are free, and carries two marks in the same
+ * 64 bits: somebody waits, and the pool is closed. Whoever brings a slot home
+ * therefore learns both in the very step that publishes the slot, and has no
+ * reason to touch the pool afterwards, when it may be gone already.
+ *
+ *     bit 63   closed: free slots have retired, others retire as they come
+ *     bit 62   hungry: a slot that comes home must look for a taker
+ *     31 .. 0  slot free
+ *
+ * Each word has a cache line, and each thread begins its search at a word of
+ * its own, so that threads with slots to spare do not meet.
+ */
+
+#include <stdalign.h>
+
+#include "leases/pool.h"
+
+#define RGI_CACHE_LINE_BYTES 64
+#define RGI_POOL_NAME_BYTES 32
+
+#define RGI_WORD_SLOTS 32u
+#define RGI_WORD_FREE UINT64_C(0xffffffff)
+#define RGI_WORD_HUNGRY (UINT64_C(1) << 62)
+#define RGI_WORD_CLOSED (UINT64_C(1) << 63)
+
+struct rgi_word {
+    alignas(RGI_CACHE_LINE_BYTES) uint64_t bits; /* atomic: pool-word */
+};
+
+/* A slot's header. It is not in the payload, so that a writer who runs over the
+ * end of a slot does not change who owns the next one. */
+struct rgi_slot {
+    alignas(RGI_CACHE_LINE_BYTES) struct rgm_block block;
+    struct rgm_pool *pool;
+    uint32_t index;
+    uint32_t stamp; /* leases that have ended here; atomic: slot-stamp */
+};
+
+struct rgi_taker {
+    void (*wake)(void *argument);
+    void *argument;
+};
+
+struct rgm_pool {
+    /* written once, before anybody else can see the pool */
+    uint32_t slots_count;
+    uint32_t words_count;
+    size_t slot_size_bytes;
+    size_t stride_bytes; /* from one slot to the next */
+    char *slab;
+    struct rgi_slot *slots;
+    struct rgi_word *words;
+    char name[RGI_POOL_NAME_BYTES];
+
+    /* written when a slot retires or finds a hungry taker, not otherwise */
+    alignas(RGI_CACHE_LINE_BYTES) uint32_t references; /* slots not retired,
+                                                          + the handle, + who
+                                                          wakes a taker */
+
+    /* written by takers that wait and slots that wake them */
+    alignas(RGI_CACHE_LINE_BYTES) uint64_t hungry; /* atomic: pool-hungry */
+    uint32_t woken_last; /* taker; atomic: pool-woken-last */
+    struct rgi_taker takers[RGI_POOL_TAKERS_MAX];
+};
+
+/* A word's bits while other threads change them. No order is implied. */
+uint64_t rgi_word_peek(const struct rgi_word *word);
+
+/* Sets and clears bits of a word in one step that orders everything before it
+ * before everything after it. Returns what the word was. */
+uint64_t rgi_word_change(struct rgi_word *word, uint64_t set, uint64_t clear);
+
+/* Lets go of `count` references; the last one frees the pool. */
+void rgi_pool_let_go(struct rgm_pool *pool, uint32_t count);
+
+/* What follows when a slot was published in a word that carried the mark.
+ * The caller has a reference to the pool. */
+void rgi_pool_feed(struct rgm_pool *pool, struct rgi_word *word);
+
+/* Wakes every hungry taker: there is nothing to wait for any more. */
+void rgi_pool_feed_nobody(struct rgm_pool *pool);
+
+#endif /* LEASES_PARTS_H */
