@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RINGMAIL_COUNTERS_H
+#define RINGMAIL_COUNTERS_H
+
+/* counters.h - what each worker counts. All grow from zero, unless marked
+ * "now", which are gauges. */
+
+#include <ringmail/base.h>
+
+/* name, what it counts */
+#define RGM_COUNTERS(X)                                                       \
+    X(turns, "turns of the loop")                                             \
+    X(batches, "ready batches run")                                           \
+    X(deliveries, "handler and answer calls")                                 \
+    X(sent_local, "messages sent to the own worker")                          \
+    X(sent_remote, "messages sent to other workers")                          \
+    X(forwarded, "messages forwarded")                                        \
+    X(home, "own messages that came home")                                    \
+    X(dead_letters, "messages nobody could handle")                           \
+    X(refused, "sends refused: allowance, closed, stale")                     \
+    X(lane_waits, "asks that waited for allowance")                           \
+    X(flushes, "chains pushed into other inboxes")                            \
+    X(bells, "bells rung for sleeping workers")                               \
+    X(parks, "times the worker slept")                                        \
+    X(park_bell, "parks ended by the bell")                                   \
+    X(park_io, "parks ended by a completion")                                 \
+    X(park_deadline, "parks ended by a deadline")                             \
+    X(bells_stale, "bells seen awake, or late")                               \
+    X(spins_hit, "spins that found work")                                     \
+    X(spins_missed, "spins that ended in a park")                             \
+    X(kernel_entries, "system calls of the provider's turn")                  \
+    X(entries_submitted, "entries given to the kernel")                       \
+    X(completions, "operations completed")                                    \
+    X(overflows, "completions that took the overflow road")                   \
+    X(operations, "operations started")                                       \
+    X(timers_fired, "deadlines that came")                                    \
+    X(timers_late, "of those, more than 1 ms late")                           \
+    X(spawned, "actors spawned on this worker")                               \
+    X(stopped, "actors stopped")                                              \
+    X(pool_waits, "reads that waited for a pool slot")                        \
+    X(longest_handler_ns, "longest single delivery, when measured")           \
+    X(actors, "actors now")                                                   \
+    X(messages_out, "own messages that are out now")                          \
+    X(kept, "requests kept now")                                              \
+    X(in_flight, "operations out now")                                        \
+    X(ready, "actors ready now")
+
+#define RGM_COUNTER_FIELD_(name, text) uint64_t name;
+struct rgm_counters {
+    RGM_COUNTERS(RGM_COUNTER_FIELD_)
+};
+#undef RGM_COUNTER_FIELD_
+
+#endif /* RINGMAIL_COUNTERS_H */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RINGMAIL_PROVIDER_H
+#define RINGMAIL_PROVIDER_H
+
+/*
+ * provider.h - what carries the capabilities out: five entries and a bitmap.
+ *
+ * For authors of providers; a program that only uses ringmail names a provider
+ * in its runtime's options and needs nothing else of this page.
+ *
+ *     worker --- submit, cancel ---> provider ---> the kernel, a pool, a test
+ *     worker <-- completed list ---- wait
+ *     anybody -- wake -------------> wait returns
+ *
+ * Everything except `wake` is called by the worker that owns the provider, on
+ * its thread. A provider calls nothing of the user's and nothing of the
+ * worker's: it hands completed operations over in the list of `wait`.
+ *
+ * An operation that was submitted is completed exactly once, by
+ * rgm_operation_complete, whatever happens: success, error, cancel. Until then
+ * its record and everything it points to stay valid and may be touched.
+ */
+
+#include <ringmail/message.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rgm_provider;
+
+/* What can be asked of a worker. The numbers are bits of `kinds`. */
+enum rgm_operation_kind {
+    RGM_OP_SLEEP, /* the worker's own; never reaches a provider */
+    RGM_OP_LISTEN,
+    RGM_OP_ACCEPT,
+    RGM_OP_CONNECT,
+    RGM_OP_READ,
+    RGM_OP_READ_POOLED,
+    RGM_OP_WRITE,
+    RGM_OP_SHUTDOWN,
+    RGM_OP_CLOSE,
+    RGM_OP_SET_OPTION,
+    RGM_OP_GET_OPTION,
+    RGM_OP_NAMES,
+    RGM_OP_KINDS_COUNT
+};
+
+/* The life of an operation; changed in capabilities/operation.c only. */
+enum rgm_operation_state {
+    RGM_OPERATION_HOME,
+    RGM_OPERATION_SUBMITTED,
+    RGM_OPERATION_CANCELLING, /* submitted, and asked to stop */
+    RGM_OPERATION_COMPLETED   /* in a list of completions */
+};
+
+/* Begins the record of every capability. */
+struct rgm_operation {
+    struct rgm_request request;
+    uint8_t kind;  /* enum rgm_operation_kind */
+    uint8_t state; /* enum rgm_operation_state */
+    uint16_t reserved;
+    uint32_t serial;     /* of this submission, on this worker */
+    uint64_t scratch[6]; /* the provider's, between submit and completion */
+    struct rgm_link link;
+};
+
+/* A capability's struct begins with one of these; both names are the same
+ * memory, so that every request has a member `request`. */
+#define RGM_OPERATION_HEAD                                                    \
+    union {                                                                   \
+        struct rgm_request request;                                           \
+        struct rgm_operation operation;                                       \
+    }
+
+/* What one call of `wait` brought. */
+struct rgm_turn {
+    struct rgm_message *first; /* completed operations, oldest first */
+    struct rgm_message *last;
+    uint32_t count;
+    bool rang; /* the bell was seen */
+};
+
+struct rgm_provider_ops {
+    uint32_t version; /* RGM_PROVIDER_VERSION */
+
+    /* Now, in ns; never goes back. */
+    uint64_t (*now)(struct rgm_provider *provider);
+
+    /* Start an operation whose kind is in the bitmap. It may complete at once:
+     * then it is in the list of the next wait. Never fails otherwise. */
+    void (*submit)(struct rgm_provider *provider,
+                   struct rgm_operation *operation);
+
+    /* Ask a submitted operation to stop. Its completion comes as always. */
+    void (*cancel)(struct rgm_provider *provider,
+                   struct rgm_operation *operation);
+
+    /* Append completed operations to *turn. With deadline_ns 0 it does not
+     * block, and makes no system call unless entries are pending or the kernel
+     * has said that it has something. Otherwise it returns when there is at
+     * least one completion, the deadline has passed (RGM_NEVER: no deadline)
+     * or the bell rang. Returns 0, or the error that ended the provider. */
+    int (*wait)(struct rgm_provider *provider, uint64_t deadline_ns,
+                struct rgm_turn *turn);
+
+    /* Thread: any. End the wait in progress, or the next one. */
+    void (*wake)(struct rgm_provider *provider);
+};
+
+#define RGM_PROVIDER_VERSION 1
+
+/* The head of every provider's own struct. */
+struct rgm_provider {
+    const struct rgm_provider_ops *ops;
+    uint64_t kinds; /* bit k: operations of kind k can be submitted */
+    /* Counted by the provider, on its thread; copied by the worker. */
+    uint64_t kernel_entries;
+    uint64_t entries_submitted;
+    uint64_t completions;
+    uint64_t overflows; /* completions that went through an overflow list */
+    uint64_t pool_waits;
+    uint64_t bell_rearms;
+    uint32_t in_flight; /* submitted and not completed */
+    uint32_t waiting;   /* of those, not yet started for want of room */
+    const char *mode;   /* what it settled on, for people */
+};
+
+struct rgm_provider_options {
+    int bell;              /* eventfd of the worker's slot; not the provider's */
+    uint32_t worker;       /* its number, 0 .. 63 */
+    uint32_t entries;      /* submission entries, power of two; 0: default */
+    uint32_t in_flight_max; /* operations in the kernel at once; 0: default */
+    uint32_t pool_slots_max; /* pool slots lent to the ring at once; 0: default */
+    uint32_t threads;      /* of a pool of blocking calls; 0: default */
+    bool strict;           /* refuse to fall back to weaker set-ups */
+};
+
+/* A kind of provider: how one is made and unmade, and its name. */
+struct rgm_provider_class {
+    const char *name;
+    /* Called on the thread that will own it. Returns 0, or a negative errno
+     * with a sentence for people in `why` (why_size bytes). */
+    int (*open)(const struct rgm_provider_options *options,
+                struct rgm_provider **ret_provider, char *why,
+                size_t why_size);
+    /* Nothing is in flight. */
+    void (*close)(struct rgm_provider *provider);
+    /* The bitmap, readable before anything is opened. */
+    uint64_t kinds;
+};
+
+/* The providers of this library. */
+RGM_API extern const struct rgm_provider_class rgm_provider_ring;
+RGM_API extern const struct rgm_provider_class rgm_provider_threads;
+
+/*
+ * Complete an operation: set its result and append it to the list.
+ *
+ * status: 0 or a negative errno. An operation that was asked to stop and
+ * reports no progress ends with -ECANCELED; progress wins.
+ *
+ * Thread: owner of the provider.
+ */
+RGM_API void rgm_operation_complete(struct rgm_operation *operation,
+                                    int status, struct rgm_turn *turn);
+
+static inline void
+rgm_turn_append(struct rgm_turn *turn, struct rgm_message *message)
+{
+    message->next = NULL;
+    if (turn->last != NULL)
+        turn->last->next = message;
+    else
+        turn->first = message;
+    turn->last = message;
+    turn->count++;
+}
+
+/* The operation whose request's header this is. */
+static inline struct rgm_operation *
+rgm_operation_of(struct rgm_message *message)
+{
+    return (struct rgm_operation *)(void *)((char *)message -
+                                            offsetof(struct rgm_request,
+                                                     message));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RINGMAIL_PROVIDER_H */

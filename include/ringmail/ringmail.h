@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RINGMAIL_H
+#define RINGMAIL_H
+
+/* ringmail.h - everything: include this, or only what you use. */
+
+#include <ringmail/actor.h>
+#include <ringmail/base.h>
+#include <ringmail/clock.h>
+#include <ringmail/counters.h>
+#include <ringmail/lease.h>
+#include <ringmail/message.h>
+#include <ringmail/provider.h>
+#include <ringmail/runtime.h>
+#include <ringmail/stream.h>
+
+#endif /* RINGMAIL_H */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RINGMAIL_RUNTIME_H
+#define RINGMAIL_RUNTIME_H
+
+/*
+ * runtime.h - workers: how many, on what, started, stopped, counted.
+ *
+ *     struct rgm_runtime *runtime;
+ *     struct rgm_runtime_options options = {0};     // all defaults
+ *
+ *     status = rgm_runtime_create(&options, &runtime);
+ *     status = rgm_runtime_run(runtime, &root_behaviour, NULL);
+ *     rgm_runtime_destroy(runtime);
+ *
+ * A worker is a thread with a provider (a ring), a timer queue and a mailbox.
+ * Stopping is graceful and loses nothing: every message is home, every
+ * operation complete, every `stopped` hook has run before the workers end.
+ */
+
+#include <ringmail/actor.h>
+#include <ringmail/counters.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rgm_runtime;
+struct rgm_provider_class;
+
+#define RGM_WORKERS_MAX 64
+#define RGM_GUESTS_MAX 960
+
+/* Zero in a field means its default. */
+struct rgm_runtime_options {
+    /* 1 .. 64. Default: the CPUs this process may really use: affinity and
+     * cgroup quota (rounded up), whichever is smaller. */
+    uint32_t workers;
+    /* Default: ring; when the machine refuses it, threads, and
+     * rgm_runtime_provider says which and why. */
+    const struct rgm_provider_class *provider;
+    /* Passed to the provider; see provider.h. */
+    uint32_t ring_entries;
+    uint32_t in_flight_max;
+    uint32_t pool_slots_max;
+    bool strict;
+    bool pin; /* worker i on the i-th usable CPU */
+    /* How long a worker looks for work before it sleeps, at most, in us.
+     * Default 50 (about one wake); 0 in effect when workers outnumber usable
+     * CPUs. RGM_SPIN_OFF: never. */
+    uint32_t spin_us;
+    /* Allowance of each pair of workers: messages and bytes that may be out at
+     * once. Defaults 4,096 and 4 MiB; 1 .. 2^31. */
+    uint32_t lane_messages;
+    uint64_t lane_bytes;
+    /* Deliveries of one kind (own mail, other workers' mail, completions) per
+     * turn. Default 1,024. */
+    uint32_t quota;
+    /* Reserved slots each worker lends each other one at a time. Default 64. */
+    uint32_t lent_slots;
+};
+
+#define RGM_SPIN_OFF UINT32_MAX
+
+/*
+ * Make a runtime; starts nothing.
+ *
+ * Thread:  any.
+ * Owns:    the caller owns *ret_runtime and destroys it.
+ * Returns: 0, -EINVAL for an option outside its range, -ENOMEM, -EMFILE.
+ */
+RGM_API RGM_MUST_USE int
+rgm_runtime_create(const struct rgm_runtime_options *options,
+                   struct rgm_runtime **ret_runtime);
+
+/*
+ * Start all workers in the background and return when each has its provider.
+ *
+ * Thread:  the one that created it, not a worker's.
+ * Returns: 0; -EALREADY when started before; or why a worker could not start
+ *          (rgm_runtime_error has a sentence): then none is left running.
+ */
+RGM_API RGM_MUST_USE int rgm_runtime_start(struct rgm_runtime *runtime);
+
+/*
+ * Start with worker 0 on the calling thread, spawn the root actor there, and
+ * return when the runtime has stopped: after rgm_runtime_stop, or when the
+ * root actor has stopped.
+ *
+ * Returns: as rgm_runtime_start, or what spawning the root gave.
+ */
+RGM_API RGM_MUST_USE int
+rgm_runtime_run(struct rgm_runtime *runtime,
+                const struct rgm_behaviour *root, const void *argument);
+
+/*
+ * Ask for a graceful stop; returns at once. Actors are told by `retiring`.
+ * Calling it again does nothing.
+ *
+ * Thread: any, signal handlers included.
+ */
+RGM_API void rgm_runtime_stop(struct rgm_runtime *runtime);
+
+/*
+ * Wait until all workers have ended.
+ *
+ * Thread:  any but the runtime's own.
+ * Returns: 0; -EDEADLK on a worker of this runtime; or the error that ended
+ *          the first provider that failed.
+ */
+RGM_API int rgm_runtime_wait(struct rgm_runtime *runtime);
+
+/*
+ * Free a runtime whose workers have ended or never started. NULL does nothing.
+ *
+ * Thread:  any but the runtime's own.
+ * Returns: 0; -EBUSY while workers run or guests are open (nothing is freed).
+ */
+RGM_API int rgm_runtime_destroy(struct rgm_runtime *runtime);
+
+/* Spawn from a plain thread, on a worker or (RGM_ANY_WORKER) on the next in
+ * turn. Before start it waits for the start. Returns as rgm_spawn; -EDEADLK on
+ * a worker. Thread: any but the runtime's own. */
+#define RGM_ANY_WORKER UINT32_MAX
+RGM_API RGM_MUST_USE int rgm_runtime_spawn(
+    struct rgm_runtime *runtime, uint32_t worker,
+    const struct rgm_behaviour *behaviour, const void *argument,
+    struct rgm_address *ret_address);
+
+/* Stop the actor at the address. Thread: any but the runtime's own. */
+RGM_API int rgm_runtime_stop_actor(struct rgm_runtime *runtime,
+                                   struct rgm_address address);
+
+/*
+ * Ask and block for the answer: any prepared request, capabilities included.
+ *
+ * Thread:  any but a worker's.
+ * Returns: the request's status; -EDEADLK on a worker, -EAGAIN when no guest
+ *          is free, -ENOMEM (in these the request was not asked).
+ */
+#define rgm_call(runtime, record)                                             \
+    rgm_call_request((runtime), &(record)->request)
+RGM_API RGM_MUST_USE int rgm_call_request(struct rgm_runtime *runtime,
+                                          struct rgm_request *request);
+
+/* How many workers; which provider and how it was set up; what went wrong.
+ * Thread: any. */
+RGM_API uint32_t rgm_runtime_workers(const struct rgm_runtime *runtime);
+RGM_API const char *rgm_runtime_provider(const struct rgm_runtime *runtime);
+RGM_API const char *rgm_runtime_error(const struct rgm_runtime *runtime);
+
+/*
+ * The CPUs this process may really use: affinity and cgroup quota.
+ * Thread: any. Source: sched_getaffinity(2), cgroups(7).
+ */
+RGM_API uint32_t rgm_usable_cpus(void);
+
+/* Copy one worker's counters, or the sum (RGM_ANY_WORKER). Thread: any; a
+ * running worker's are as of its last turn. Returns 0 or -EINVAL. */
+RGM_API int rgm_runtime_counters(const struct rgm_runtime *runtime,
+                                 uint32_t worker,
+                                 struct rgm_counters *ret_counters);
+
+/*
+ * A plain thread that sends and asks: an inbox of its own, home of what it
+ * sends. Use it as `self` in the verbs. Its struct must not move while open.
+ */
+struct rgm_guest {
+    struct rgm_actor actor;
+    void *home; /* the runtime's */
+};
+
+/*
+ * Thread:  any but a worker's; it becomes the guest's owner.
+ * Returns: 0, -EAGAIN (RGM_GUESTS_MAX are open), -ENOMEM, -EPIPE (stopped),
+ *          -EDEADLK on a worker.
+ */
+RGM_API RGM_MUST_USE int rgm_guest_open(struct rgm_runtime *runtime,
+                                        struct rgm_guest *guest);
+
+/* Deliver what has come home; when nothing has, block until something does or
+ * nothing is out. Returns deliveries made; 0 when nothing is out.
+ * Thread: owner. */
+RGM_API uint32_t rgm_guest_wait(struct rgm_guest *guest);
+
+/* Wait until everything is home, then close. Thread: owner. */
+RGM_API void rgm_guest_close(struct rgm_guest *guest);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RINGMAIL_RUNTIME_H */

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RINGMAIL_STREAM_H
+#define RINGMAIL_STREAM_H
+
+/*
+ * stream.h - TCP and Unix stream sockets, as requests to the worker that
+ * holds them.
+ *
+ *     rgm_listen --> rgm_accept --.
+ *     rgm_connect ----------------+--> rgm_read, rgm_read_pooled, rgm_write
+ *                                 '--> rgm_shutdown, rgm_close
+ *
+ * Preparing (the rgm_stream_* functions) has no effect; rgm_ask starts.
+ * Memory and arrays an operation points to stay the operation's until its
+ * answer is delivered. The handles (struct rgm_stream, struct rgm_listener)
+ * are yours, are filled in by the operation, and live on one worker.
+ *
+ * Three different answers: data (count > 0), end of stream (end is true), and
+ * an empty read (capacity 0: count 0, end false). Transfers of a read may be
+ * short; rgm_stream_write writes all of it or says with `count` how much went
+ * out. A success that raced a cancel is reported as the success.
+ *
+ * Receives are on demand: nothing is read ahead, and a connection that waits
+ * holds no buffer when it reads into a pool.
+ */
+
+#include <ringmail/clock.h>
+#include <ringmail/lease.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum rgm_family { RGM_IPV4 = 1, RGM_IPV6 = 2, RGM_UNIX = 3 };
+
+/* The address of a socket. */
+struct rgm_endpoint {
+    uint8_t family; /* enum rgm_family; 0: none */
+    uint8_t reserved;
+    uint16_t port;  /* in the machine's byte order; 0: chosen by the kernel */
+    uint32_t scope; /* IPv6 */
+    uint8_t address[16]; /* in network order; IPv4 uses the first four */
+    char path[108];      /* Unix */
+};
+
+/*
+ * Parse a numeric IPv4 or IPv6 address, or a path beginning with '/'.
+ *
+ * Thread:  any.
+ * Returns: 0, or -EINVAL and *ret_endpoint untouched.
+ */
+RGM_API RGM_MUST_USE int rgm_endpoint_parse(const char *text, uint16_t port,
+                                            struct rgm_endpoint *ret_endpoint);
+
+/* Write "127.0.0.1:80", "[::1]:80" or a path; always ends the string.
+ * Thread: any. Returns the length, or -ENOSPC. */
+RGM_API int rgm_endpoint_format(const struct rgm_endpoint *endpoint,
+                                char *ret_text, size_t size_bytes);
+
+/* What a socket is to its provider. Zero: not open. */
+struct rgm_socket {
+    struct rgm_address worker;
+    uint64_t resource;
+    uint32_t open;  /* 1 while it may be used */
+    uint32_t kind;  /* 1 stream, 2 listener */
+};
+
+struct rgm_stream {
+    struct rgm_socket socket;
+};
+
+struct rgm_listener {
+    struct rgm_socket socket;
+};
+
+struct rgm_listen {
+    RGM_OPERATION_HEAD;
+    struct rgm_listener *listener;
+    struct rgm_endpoint endpoint; /* when home: as bound, with its port */
+    uint32_t backlog;             /* 0: the system's largest */
+    bool shared_port;             /* one listener per worker on one port */
+};
+
+struct rgm_accept {
+    RGM_OPERATION_HEAD;
+    struct rgm_listener *listener;
+    struct rgm_stream *stream;
+    struct rgm_endpoint peer; /* when home, if want_peer was set */
+    bool want_peer;
+};
+
+struct rgm_connect {
+    RGM_OPERATION_HEAD;
+    struct rgm_stream *stream;
+    struct rgm_endpoint endpoint;
+};
+
+struct rgm_read {
+    RGM_OPERATION_HEAD;
+    struct rgm_stream *stream;
+    void *memory;
+    size_t capacity_bytes;
+    size_t count; /* when home: bytes read */
+    bool end;     /* when home: the peer sends no more */
+};
+
+struct rgm_read_pooled {
+    RGM_OPERATION_HEAD;
+    struct rgm_stream *stream;
+    struct rgm_pool *pool;
+    struct rgm_lease lease; /* when home: the bytes, or inactive */
+    size_t count;
+    bool end;
+};
+
+/* One piece of memory to write; the layout of struct iovec. */
+struct rgm_vector {
+    const void *data;
+    size_t length_bytes;
+};
+
+#define RGM_WRITE_WINDOW 16 /* vectors handed to the kernel at once */
+
+struct rgm_write {
+    RGM_OPERATION_HEAD;
+    struct rgm_stream *stream;
+    const struct rgm_vector *vectors;
+    size_t vectors_count;
+    size_t count;    /* when home: bytes written */
+    bool some;       /* one transfer, which may be short */
+    struct rgm_vector single; /* of the one-piece form */
+    struct rgm_vector window[RGM_WRITE_WINDOW]; /* the provider's */
+    uint64_t header[8];                         /* the provider's */
+};
+
+struct rgm_shutdown {
+    RGM_OPERATION_HEAD;
+    struct rgm_stream *stream;
+};
+
+struct rgm_close {
+    RGM_OPERATION_HEAD;
+    struct rgm_socket *socket;
+};
+
+enum rgm_option {
+    RGM_OPTION_NO_DELAY = 1,     /* TCP: 0 or 1; on by default */
+    RGM_OPTION_KEEP_ALIVE,       /* 0 or 1 */
+    RGM_OPTION_RECEIVE_BUFFER,   /* bytes; Linux doubles it, socket(7) */
+    RGM_OPTION_SEND_BUFFER,      /* bytes; likewise */
+    RGM_OPTION_LINGER_SECONDS    /* -1: off */
+};
+
+/* Set or get one typed option: `value` in or out. */
+struct rgm_socket_option {
+    RGM_OPERATION_HEAD;
+    struct rgm_socket *socket;
+    uint32_t option; /* enum rgm_option */
+    int32_t value;
+};
+
+struct rgm_names {
+    RGM_OPERATION_HEAD;
+    struct rgm_socket *socket;
+    struct rgm_endpoint local; /* when home */
+    struct rgm_endpoint peer;  /* when home; family 0 for a listener */
+};
+
+/*
+ * Prepare: listen on the endpoint, on the worker `where`. With shared_port
+ * every worker may listen on the same port and the kernel deals connections
+ * out (SO_REUSEPORT, socket(7)).
+ *
+ * Thread: owner; the record is at home. The same for all below.
+ * Answer: 0 and *listener open; -EADDRINUSE, -EADDRNOTAVAIL, -EACCES,
+ *         -EMFILE, ... as bind(2) and listen(2); -EINVAL for a bad endpoint;
+ *         *listener untouched on failure.
+ */
+RGM_API void rgm_stream_listen(struct rgm_listen *listen,
+                               struct rgm_address where,
+                               struct rgm_listener *listener,
+                               const struct rgm_endpoint *endpoint,
+                               bool shared_port);
+
+/*
+ * Prepare: accept one connection; it is close-on-exec and has no-delay set.
+ *
+ * Answer: 0 and *stream open on the listener's worker; -EMFILE, -ENFILE,
+ *         -ENOBUFS, -ENOMEM: the connection stays in the backlog, ask again
+ *         after a while; -ECANCELED; -EBADF when the listener is not open.
+ *         ECONNABORTED and its like are not errors of the listener: the
+ *         operation goes on waiting.
+ */
+RGM_API void rgm_stream_accept(struct rgm_accept *accept,
+                               struct rgm_listener *listener,
+                               struct rgm_stream *stream);
+
+/*
+ * Prepare: connect to the endpoint from the worker `where`.
+ *
+ * Answer: 0 and *stream open; or as connect(2), and *stream untouched.
+ */
+RGM_API void rgm_stream_connect(struct rgm_connect *connect,
+                                struct rgm_address where,
+                                struct rgm_stream *stream,
+                                const struct rgm_endpoint *endpoint);
+
+/*
+ * Prepare: one read into your memory, or into a slot of a pool.
+ *
+ * Owns:   `memory` is the operation's until the answer. A pooled read hands
+ *         over a lease when count > 0; it is yours to freeze or drop.
+ * Answer: 0 with count and end; -ECONNRESET and the like; -ECANCELED with
+ *         nothing read; -EBADF when the stream is not open.
+ *         A pool without a free slot makes the read wait.
+ */
+RGM_API void rgm_stream_read(struct rgm_read *read, struct rgm_stream *stream,
+                             void *memory, size_t capacity_bytes);
+RGM_API void rgm_stream_read_pooled(struct rgm_read_pooled *read,
+                                    struct rgm_stream *stream,
+                                    struct rgm_pool *pool);
+
+/*
+ * Prepare: write all of one piece, or of several in order. At most one write
+ * of a stream is asked at a time (a second one may interleave with it).
+ * With `some` set afterwards it is one transfer, which may be short.
+ *
+ * Owns:   data and vectors are the operation's until the answer; it changes
+ *         neither.
+ * Answer: 0 and count is everything; -EPIPE, -ECONNRESET, ... with what went
+ *         out in count; -ECANCELED likewise; -EINVAL when the lengths
+ *         overflow. No SIGPIPE is raised.
+ */
+RGM_API void rgm_stream_write(struct rgm_write *write,
+                              struct rgm_stream *stream, const void *data,
+                              size_t length_bytes);
+RGM_API void rgm_stream_write_vectors(struct rgm_write *write,
+                                      struct rgm_stream *stream,
+                                      const struct rgm_vector *vectors,
+                                      size_t vectors_count);
+
+/* Prepare: no more output (half-close); reading goes on. Twice is fine.
+ * Answer: 0, -ENOTCONN, -EBADF. */
+RGM_API void rgm_stream_shutdown(struct rgm_shutdown *shutdown,
+                                 struct rgm_stream *stream);
+
+/*
+ * Prepare: close. Operations on the handle are finished (or cancelled and
+ * home) first. The handle is not open any more once this is asked, whatever
+ * the answer.
+ *
+ * Answer: 0 or the error close(2) gave, which is never retried; -EBUSY, and
+ *         the handle still open, while operations on it are out;
+ *         -EBADF when it was not open.
+ */
+RGM_API void rgm_stream_close(struct rgm_close *close,
+                              struct rgm_stream *stream);
+RGM_API void rgm_listener_close(struct rgm_close *close,
+                                struct rgm_listener *listener);
+
+/* Prepare: options and names. Answer: 0; -EINVAL for an option or value that
+ * is none; -ENOTSUP for one this socket does not have; -EBADF. */
+RGM_API void rgm_socket_set(struct rgm_socket_option *option,
+                            struct rgm_socket *socket, enum rgm_option which,
+                            int32_t value);
+RGM_API void rgm_socket_get(struct rgm_socket_option *option,
+                            struct rgm_socket *socket, enum rgm_option which);
+RGM_API void rgm_socket_names(struct rgm_names *names,
+                              struct rgm_socket *socket);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RINGMAIL_STREAM_H */
