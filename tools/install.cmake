@@ -29,6 +29,8 @@ else()
     set(rgi_pc_libs "Libs.private:")
     set(rgi_pc_threads " -pthread")
 endif()
+# Found from where it lies, so that an installed tree may be moved.
+file(RELATIVE_PATH rgi_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(tools/ringmail.pc.in ${CMAKE_CURRENT_BINARY_DIR}/ringmail.pc
     @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ringmail.pc
