@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 #
 # models.sh - do all models hold, and does every mutant of them fail?
@@ -18,7 +18,7 @@ ran=0
 for run in */models/run.sh; do
     [ -e "$run" ] || continue
     ran=$((ran + 1))
-    sh "$run" "$mode" || status=1
+    bash "$run" "$mode" || status=1
 done
 if [ "$ran" -eq 0 ]; then
     echo "no models yet (no */models/run.sh)"
