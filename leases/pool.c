@@ -263,23 +263,30 @@ rgm_pool_destroy(struct rgm_pool *pool)
 
 /* ------------------------------------------------------------ come and go */
 
-/* The word this thread searches first: threads are numbered as they come. */
-static uint32_t
-first_word(const struct rgm_pool *pool)
+/*
+ * The word where this thread found a slot last, in whatever pool. It begins with
+ * a number of its own, so that threads spread over the words, and follows the
+ * free slots when a pool is nearly empty, so that a search is short.
+ */
+static uint32_t *
+search_hint(void)
 {
     static uint32_t threads_seen;
-    static _Thread_local uint32_t number_plus_one;
+    static _Thread_local uint32_t hint;
+    static _Thread_local bool numbered;
 
     /* pool-threads-seen: publishes only that a number is taken. */
-    if (number_plus_one == 0)
-        number_plus_one = ck_pr_faa_32(&threads_seen, 1) + 1;
-    return (number_plus_one - 1) % pool->words_count;
+    if (!numbered)
+        hint = ck_pr_faa_32(&threads_seen, 1);
+    numbered = true;
+    return &hint;
 }
 
 int
 rgi_pool_take_slot(struct rgm_pool *pool, uint32_t *ret_index)
 {
-    uint32_t first = first_word(pool);
+    uint32_t *hint = search_hint();
+    uint32_t first = *hint % pool->words_count;
     uint32_t number = first;
     uint32_t bit;
     int status;
@@ -287,6 +294,7 @@ rgi_pool_take_slot(struct rgm_pool *pool, uint32_t *ret_index)
     do {
         status = word_take(&pool->words[number], &bit);
         if (status == 0) {
+            *hint = number != first ? number : *hint;
             *ret_index = number * RGI_WORD_SLOTS + bit;
             return 0;
         }

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: MIT */
+
+/* pool_test.c - has a pool exactly its slots, from its creation to its end? */
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/cases.h"
+#include "base/memory.h"
+#include "leases/parts.h"
+
+static struct rgm_pool *
+make_pool(uint32_t slots_count)
+{
+    struct rgm_pool_options options = {.slots_count = slots_count,
+                                       .slot_size_bytes = 64};
+    struct rgm_pool *pool;
+
+    rgi_check(rgm_pool_create(&options, &pool) == 0);
+    rgi_check(rgi_pool_valid(pool));
+    return pool;
+}
+
+static struct rgm_lease
+acquire(struct rgm_pool *pool)
+{
+    struct rgm_lease lease;
+
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    return lease;
+}
+
+static void
+drop(struct rgm_lease *lease)
+{
+    rgi_check(rgm_lease_drop(lease) == 0);
+}
+
+/* Ends a case: everything is home, and nothing is left when the pool goes. */
+static void
+finish(struct rgm_pool *pool)
+{
+    rgi_check(rgi_pool_valid(pool));
+    rgi_check(rgm_pool_free_count(pool) == rgm_pool_capacity(pool));
+    rgm_pool_destroy(pool);
+    rgi_check(rgi_memory_live() == 0);
+}
+
+struct boundary {
+    uint32_t slots_count;
+    size_t slot_size_bytes;
+    uint32_t alignment_bytes;
+    int status;
+};
+
+static const struct boundary boundaries[] = {
+    {0, 64, 64, -EINVAL},
+    {1, 0, 64, -EINVAL},
+    {RGM_POOL_SLOTS_MAX + 1, 1, 1, -EINVAL},
+    {UINT32_MAX, 1, 1, -EINVAL},
+    {1, 64, 3, -EINVAL},
+    {1, 64, 48, -EINVAL},
+    {1, 64, UINT32_MAX, -EINVAL},
+    {1, 64, RGM_POOL_ALIGNMENT_MAX * 2, -EINVAL},
+    {1, SIZE_MAX, 64, -EOVERFLOW},
+    {1, SIZE_MAX - 62, 64, -EOVERFLOW},
+    {2, SIZE_MAX / 2 + 1, 1, -EOVERFLOW},
+    {3, SIZE_MAX / 4, 1, -EOVERFLOW},
+    {1, 1, 1, 0},
+    {1, 1, 0, 0},
+    {31, 7, 2, 0},
+    {32, 65, 16, 0},
+    {33, 1500, 64, 0},
+    {65, 4096, 4096, 0},
+    {2, 1, RGM_POOL_ALIGNMENT_MAX, 0},
+    {RGM_POOL_SLOTS_MAX, 1, 1, 0},
+};
+
+/* Every slot lies where it may, and is written to its last byte. */
+static void
+check_slots(struct rgm_pool *pool, const struct boundary *b)
+{
+    uint32_t alignment = b->alignment_bytes ? b->alignment_bytes : 64;
+    struct rgm_lease *leases = rgi_alloc(b->slots_count * sizeof(*leases));
+    struct rgm_lease none;
+
+    rgi_check(leases != NULL);
+    for (uint32_t i = 0; i < b->slots_count; i++) {
+        leases[i] = acquire(pool);
+        rgi_check((uintptr_t)leases[i].data % alignment == 0);
+        rgi_check(leases[i].length_bytes == b->slot_size_bytes);
+        memset(leases[i].data, (int)(i % 251), b->slot_size_bytes);
+    }
+    rgi_check(rgm_pool_try_acquire(pool, &none) == -EAGAIN);
+    for (uint32_t i = 0; i < b->slots_count; i++) {
+        unsigned char *data = leases[i].data;
+
+        rgi_check(data[0] == i % 251);
+        rgi_check(data[b->slot_size_bytes - 1] == i % 251);
+        drop(&leases[i]);
+    }
+    rgi_free(leases);
+}
+
+/* Exact counts, sizes and alignments are kept; everything else is refused and
+ * leaves the output alone. */
+static void
+bpl_01_exact_sizes_or_einval(void)
+{
+    struct rgm_pool *const untouched = (struct rgm_pool *)&boundaries;
+
+    rgi_check(rgm_pool_create(NULL, NULL) == -EINVAL);
+    for (size_t i = 0; i < sizeof(boundaries) / sizeof(boundaries[0]); i++) {
+        const struct boundary *b = &boundaries[i];
+        struct rgm_pool_options options = {
+            .slots_count = b->slots_count,
+            .slot_size_bytes = b->slot_size_bytes,
+            .alignment_bytes = b->alignment_bytes};
+        struct rgm_pool *pool = untouched;
+
+        rgi_check(rgm_pool_create(&options, &pool) == b->status);
+        if (b->status < 0) {
+            rgi_check(pool == untouched);
+            continue;
+        }
+        rgi_check(rgm_pool_capacity(pool) == b->slots_count);
+        rgi_check(rgm_pool_slot_size(pool) == b->slot_size_bytes);
+        check_slots(pool, b);
+        finish(pool);
+    }
+}
+
+/* The name is kept, copied and cut. */
+static void
+name_is_copied(void)
+{
+    char name[] = "a name with more than thirty-one bytes";
+    struct rgm_pool_options options = {
+        .name = name, .slots_count = 1, .slot_size_bytes = 1};
+    struct rgm_pool *pool;
+
+    rgi_check(rgm_pool_create(&options, &pool) == 0);
+    memset(name, '?', sizeof(name) - 1);
+    rgi_check(strcmp(rgm_pool_name(pool), "a name with more than thirty-on") ==
+              0);
+    finish(pool);
+    pool = make_pool(1);
+    rgi_check(strcmp(rgm_pool_name(pool), "") == 0);
+    finish(pool);
+}
+
+/* Any allocation may fail: the pool is not made and nothing is left behind. */
+static void
+create_survives_each_failed_allocation(void)
+{
+    struct rgm_pool_options options = {.slots_count = 100,
+                                       .slot_size_bytes = 64};
+    struct rgm_pool *pool = NULL;
+    unsigned long nth = 0;
+    int status;
+
+    do {
+        rgi_memory_fail_nth(++nth);
+        status = rgm_pool_create(&options, &pool);
+        rgi_check(rgi_memory_fail_off() == (status == -ENOMEM));
+        rgi_check(status == 0 || (pool == NULL && rgi_memory_live() == 0));
+    } while (status != 0);
+    rgi_check(nth == 5); /* the pool, words, headers, slots; then none */
+    finish(pool);
+}
+
+/* ------------------------------------------------------ from several threads */
+
+#define GRABBERS 16
+
+struct grab {
+    struct rgm_pool *pool;
+    pthread_barrier_t *barrier;
+    struct rgm_lease leases[100];
+    unsigned count;
+};
+
+/* Takes what it can get, and keeps it. */
+static void *
+grab(void *argument)
+{
+    struct grab *grab = argument;
+
+    pthread_barrier_wait(grab->barrier);
+    while (grab->count < 100 &&
+           rgm_pool_try_acquire(grab->pool, &grab->leases[grab->count]) == 0)
+        grab->count++;
+    return NULL;
+}
+
+/* `threads_count` threads exhaust a pool of 100; returns the leases they got. */
+static unsigned
+grab_all(unsigned threads_count)
+{
+    struct rgm_pool *pool = make_pool(100);
+    pthread_t threads[GRABBERS];
+    struct grab *grabs = rgi_alloc(GRABBERS * sizeof(*grabs));
+    pthread_barrier_t barrier;
+    unsigned count = 0;
+
+    rgi_check(grabs != NULL);
+    pthread_barrier_init(&barrier, NULL, threads_count);
+    for (unsigned i = 0; i < threads_count; i++) {
+        grabs[i].pool = pool;
+        grabs[i].barrier = &barrier;
+        pthread_create(&threads[i], NULL, grab, &grabs[i]);
+    }
+    for (unsigned i = 0; i < threads_count; i++) {
+        pthread_join(threads[i], NULL);
+        count += grabs[i].count;
+    }
+    rgi_check(rgm_pool_free_count(pool) == 0);
+    for (unsigned i = 0; i < threads_count; i++)
+        while (grabs[i].count > 0)
+            drop(&grabs[i].leases[--grabs[i].count]);
+    pthread_barrier_destroy(&barrier);
+    rgi_free(grabs);
+    finish(pool);
+    return count;
+}
+
+/* More workers never mean more slots. */
+static void
+bpl_02_budget_is_shared(void)
+{
+    rgi_check(grab_all(1) == 100);
+    rgi_check(grab_all(GRABBERS) == 100);
+}
+
+static void *
+churn(void *argument)
+{
+    struct rgm_pool *pool = argument;
+    struct rgm_lease leases[10];
+
+    for (unsigned round = 0; round < 100; round++) {
+        for (unsigned i = 0; i < 10; i++)
+            leases[i] = acquire(pool);
+        for (unsigned i = 0; i < 10; i++)
+            drop(&leases[i]);
+    }
+    return NULL;
+}
+
+/* What one thread freed, another gets at its first try, down to the last slot:
+ * there is no cache between them. */
+static void
+bpl_05_freed_here_is_free_there(void)
+{
+    struct rgm_pool *pool = make_pool(10);
+    struct rgm_lease leases[10];
+    pthread_t thread;
+
+    for (unsigned round = 0; round < 3; round++) {
+        pthread_create(&thread, NULL, churn, pool);
+        pthread_join(thread, NULL);
+        for (unsigned i = 0; i < 10; i++)
+            leases[i] = acquire(pool);
+        for (unsigned i = 0; i < 10; i++)
+            drop(&leases[i]);
+    }
+    finish(pool);
+}
+
+/* The capacity is the same whatever state the slots are in. */
+static void
+bpl_06_capacity_counts_all_slots(void)
+{
+    struct rgm_pool *pool = make_pool(3);
+    struct rgm_lease lease, kept;
+    struct rgm_view view;
+    uint32_t lent;
+
+    rgi_check(rgm_pool_capacity(pool) == 3);
+    lease = acquire(pool);
+    kept = acquire(pool);
+    rgi_check(rgi_pool_take_slot(pool, &lent) == 0);
+    rgi_check(rgm_pool_capacity(pool) == 3 && rgm_pool_free_count(pool) == 0);
+    rgi_check(rgm_lease_freeze(&lease, &view) == 0);
+    rgi_check(rgm_pool_capacity(pool) == 3);
+    rgm_view_drop(&view);
+    drop(&kept);
+    rgi_check(rgm_pool_capacity(pool) == 3 && rgm_pool_free_count(pool) == 2);
+    rgi_pool_put_slot(pool, lent);
+    finish(pool);
+}
+
+/* Coming and going allocates nothing and leaves the shared count alone. */
+static void
+bpl_13_steady_state_shares_no_count(void)
+{
+    struct rgm_pool *pool = make_pool(4);
+    uint32_t references = pool->references;
+    struct rgm_lease lease;
+    struct rgm_view view, clone;
+
+    rgi_memory_fail_nth(1);
+    for (unsigned i = 0; i < 1000; i++) {
+        lease = acquire(pool);
+        rgi_check(rgm_lease_freeze(&lease, &view) == 0);
+        clone = rgm_view_clone(&view);
+        rgm_view_drop(&view);
+        rgm_view_drop(&clone);
+        rgi_check(pool->references == references);
+    }
+    rgi_check(!rgi_memory_fail_off()); /* nobody asked for memory */
+    finish(pool);
+}
+
+static void
+count_wakes(void *argument)
+{
+    ++*(unsigned *)argument;
+}
+
+/* A mark that is left over costs one slot the long road, not all of them. */
+static void
+bpl_13_leftover_mark_is_removed(void)
+{
+    struct rgm_pool *pool = make_pool(1);
+    struct rgm_lease lease = acquire(pool);
+    unsigned wakes = 0;
+
+    rgi_pool_watch(pool, 0, count_wakes, &wakes);
+    rgi_pool_hungry(pool, 0);
+    rgi_check(rgi_pool_sated(pool, 0));
+    rgi_check(pool->words[0].bits & RGI_WORD_HUNGRY);
+    drop(&lease);
+    rgi_check((pool->words[0].bits & RGI_WORD_HUNGRY) == 0 && wakes == 0);
+    finish(pool);
+}
+
+/* ---------------------------------------------------------- closing, ending */
+
+/* After close nothing can be had, what is out stays valid, and what comes home
+ * retires instead of being free again. */
+static void
+bpl_14_close_retires_and_keeps_what_is_out(void)
+{
+    struct rgm_pool *pool = make_pool(70);
+    struct rgm_lease lease = acquire(pool), other = acquire(pool), none;
+    struct rgm_view view;
+    uint32_t index = 12345;
+
+    memcpy(lease.data, "kept", 4);
+    rgi_check(rgm_lease_freeze(&lease, &view) == 0);
+    rgm_pool_close(pool);
+    rgm_pool_close(pool);
+    rgi_check(rgi_pool_valid(pool) && rgm_pool_free_count(pool) == 0);
+    memset(&none, 0x77, sizeof(none));
+    rgi_check(rgm_pool_try_acquire(pool, &none) == -EPIPE);
+    rgi_check(*(unsigned char *)&none == 0x77);
+    rgi_check(rgi_pool_take_slot(pool, &index) == -EPIPE && index == 12345);
+    drop(&other);
+    rgi_check(rgm_pool_free_count(pool) == 0 && rgm_pool_capacity(pool) == 70);
+    rgi_check(rgm_pool_try_acquire(pool, &none) == -EPIPE);
+
+    rgm_pool_destroy(pool);
+    rgi_check(rgi_memory_live() != 0);
+    rgi_check(memcmp(view.data, "kept", 4) == 0);
+    rgm_view_drop(&view);
+    rgi_check(rgi_memory_live() == 0);
+}
+
+/* The memory goes with the last of them, whichever kind it is. */
+static void
+bpl_14_slab_goes_with_the_last(void)
+{
+    struct rgm_pool *pool = make_pool(4);
+    struct rgm_lease lease = acquire(pool), frozen = acquire(pool);
+    struct rgm_view view, part;
+    uint32_t lent;
+
+    rgi_check(rgi_pool_take_slot(pool, &lent) == 0);
+    rgi_check(rgm_lease_freeze(&frozen, &view) == 0);
+    rgi_check(rgm_view_range(&view, 3, 1, &part) == 0);
+    rgm_pool_destroy(pool);
+    memset(lease.data, 1, lease.length_bytes);
+    rgi_check(rgm_lease_truncate(&lease, 5) == 0);
+    drop(&lease);
+    rgm_view_drop(&view);
+    rgi_pool_put_slot(pool, lent);
+    rgi_check(rgi_memory_live() != 0);
+    rgm_view_drop(&part);
+    rgi_check(rgi_memory_live() == 0);
+
+    pool = make_pool(4);
+    rgm_pool_destroy(pool);
+    rgm_pool_destroy(NULL);
+    rgi_check(rgi_memory_live() == 0);
+}
+
+/* ------------------------------------------------------------------- takers */
+
+/* With nobody waiting nobody is told; with eight waiting, eight slots wake each
+ * of them once. */
+static void
+bpl_12_each_return_wakes_a_different_taker(void)
+{
+    struct rgm_pool *pool = make_pool(40);
+    struct rgm_lease leases[40];
+    unsigned wakes[8] = {0}, total = 0;
+
+    for (unsigned i = 0; i < 40; i++)
+        leases[i] = acquire(pool);
+    for (unsigned i = 0; i < 8; i++)
+        rgi_pool_watch(pool, i * 9, count_wakes, &wakes[i]);
+    drop(&leases[39]);
+    for (unsigned i = 0; i < 8; i++)
+        rgi_check(wakes[i] == 0);
+    leases[39] = acquire(pool);
+
+    for (unsigned i = 0; i < 8; i++)
+        rgi_pool_hungry(pool, i * 9);
+    for (unsigned i = 0; i < 8; i++) {
+        drop(&leases[i * 5]);
+        total = 0;
+        for (unsigned k = 0; k < 8; k++) {
+            rgi_check(wakes[k] <= 1);
+            total += wakes[k];
+        }
+        rgi_check(total == i + 1);
+    }
+    for (unsigned i = 0; i < 40; i++)
+        rgi_check(rgm_lease_drop(&leases[i]) == 0);
+    for (unsigned i = 0; i < 8; i++)
+        rgi_check(wakes[i] == 1);
+    finish(pool);
+}
+
+/* The taker next to the one woken last comes first: none starves. */
+static void
+takers_are_woken_in_turn(void)
+{
+    struct rgm_pool *pool = make_pool(1);
+    unsigned wakes[64] = {0};
+
+    for (unsigned i = 0; i < 64; i++) {
+        rgi_pool_watch(pool, i, count_wakes, &wakes[i]);
+        rgi_pool_hungry(pool, i);
+    }
+    for (unsigned round = 1; round <= 640; round++) {
+        struct rgm_lease lease = acquire(pool);
+        unsigned low = UINT32_MAX, high = 0;
+
+        drop(&lease);
+        for (unsigned i = 0; i < 64; i++) {
+            low = wakes[i] < low ? wakes[i] : low;
+            high = wakes[i] > high ? wakes[i] : high;
+            rgi_pool_hungry(pool, i);
+        }
+        rgi_check(high - low <= 1);
+    }
+    for (unsigned i = 0; i < 64; i++)
+        rgi_check(wakes[i] == 10 && rgi_pool_sated(pool, i));
+    finish(pool);
+}
+
+/* A wake that its taker has no use for is passed on, unless nothing is free. */
+static void
+wake_of_a_sated_taker_is_passed_on(void)
+{
+    struct rgm_pool *pool = make_pool(1);
+    struct rgm_lease lease = acquire(pool);
+    unsigned first = 0, second = 0;
+
+    rgi_pool_watch(pool, 1, count_wakes, &first);
+    rgi_pool_watch(pool, 2, count_wakes, &second);
+    rgi_pool_hungry(pool, 1);
+    rgi_pool_hungry(pool, 2);
+    drop(&lease);
+    rgi_check(first == 1 && second == 0);
+    rgi_check(!rgi_pool_sated(pool, 1));
+    rgi_check(second == 1);
+
+    lease = acquire(pool);
+    rgi_pool_hungry(pool, 1);
+    rgi_pool_hungry(pool, 2);
+    drop(&lease);
+    rgi_check(first == 2 && second == 1);
+    lease = acquire(pool); /* the woken one got it, and is content */
+    rgi_check(!rgi_pool_sated(pool, 1));
+    rgi_check(second == 1);
+    drop(&lease);
+    rgi_check(second == 2);
+    finish(pool);
+}
+
+/* Whoever waits learns that there is nothing to wait for any more. */
+static void
+close_wakes_every_taker(void)
+{
+    struct rgm_pool *pool = make_pool(40);
+    struct rgm_lease lease = acquire(pool);
+    unsigned wakes[3] = {0};
+
+    for (unsigned i = 0; i < 3; i++) {
+        rgi_pool_watch(pool, i, count_wakes, &wakes[i]);
+        rgi_pool_hungry(pool, i);
+    }
+    rgm_pool_close(pool);
+    for (unsigned i = 0; i < 3; i++)
+        rgi_check(wakes[i] == 1);
+    drop(&lease);
+    for (unsigned i = 0; i < 3; i++)
+        rgi_check(wakes[i] == 1);
+    rgm_pool_destroy(pool);
+    rgi_check(rgi_memory_live() == 0);
+}
+
+/* --------------------------------------------------------- slots by number */
+
+/* A slot taken by number becomes a lease of what was filled in, and goes home
+ * from there. */
+static void
+slot_by_number_becomes_a_lease(void)
+{
+    struct rgm_pool *pool = make_pool(3), *found = NULL;
+    struct rgm_lease lease;
+    struct rgm_view view;
+    struct rgm_block block;
+    uint32_t index, found_index = 99;
+
+    rgi_check(rgi_pool_take_slot(pool, &index) == 0);
+    rgi_pool_lease_of(pool, index, 5, &lease);
+    rgi_check(lease.data == rgi_pool_slot_memory(pool, index));
+    rgi_check(lease.length_bytes == 5 && rgm_lease_active(&lease));
+    rgi_check(rgi_pool_slot_of(lease.block, &found, &found_index));
+    rgi_check(found == pool && found_index == index);
+    rgi_check(rgm_lease_freeze(&lease, &view) == 0);
+    rgi_check(rgi_pool_slot_of(view.block, &found, &found_index));
+    rgm_view_drop(&view);
+    rgm_block_init(&block, NULL);
+    rgi_check(!rgi_pool_slot_of(&block, &found, &found_index));
+    rgi_check(!rgi_pool_slot_of(NULL, &found, &found_index));
+    finish(pool);
+}
+
+#define CASES(X)                                          \
+    X(pool, bpl_01_exact_sizes_or_einval)                 \
+    X(pool, bpl_02_budget_is_shared)                      \
+    X(pool, bpl_05_freed_here_is_free_there)              \
+    X(pool, bpl_06_capacity_counts_all_slots)             \
+    X(pool, bpl_12_each_return_wakes_a_different_taker)   \
+    X(pool, bpl_13_steady_state_shares_no_count)          \
+    X(pool, bpl_13_leftover_mark_is_removed)              \
+    X(pool, bpl_14_close_retires_and_keeps_what_is_out)   \
+    X(pool, bpl_14_slab_goes_with_the_last)               \
+    X(leases, name_is_copied)                             \
+    X(leases, create_survives_each_failed_allocation)     \
+    X(leases, takers_are_woken_in_turn)                   \
+    X(leases, wake_of_a_sated_taker_is_passed_on)         \
+    X(leases, close_wakes_every_taker)                    \
+    X(leases, slot_by_number_becomes_a_lease)
+
+RGI_CASES(CASES)
