@@ -320,6 +320,19 @@ class House:
             if not os.path.exists(os.path.join(self.root, here, link)):
                 self.say(path, number, f"links to {link}, which does not exist")
 
+    def check_readme_program(self):
+        """The README's program is the sample, so that it was built and run."""
+        readme = self.texts.get("README.md", "")
+        hello = self.texts.get("samples/hello.c")
+        blocks = re.findall(r"^```c\n(.*?)^```", readme, re.S | re.M)
+        if hello is None or not blocks:
+            return
+        if "main(" not in blocks[0] or blocks[0] not in hello:
+            line = readme.count("\n", 0, readme.index("```c")) + 1
+            self.say("README.md", line, "the program is not the one of "
+                     "samples/hello.c; copy it from there, all below its "
+                     "opening comment")
+
     def check_listed(self):
         listed = {p: self.texts[p] for p in self.files
                   if os.path.basename(p) == "CMakeLists.txt"}
@@ -342,7 +355,8 @@ class House:
         for check in (self.check_includes, self.check_prototypes,
                       self.check_symbols, self.check_calls, self.check_marks,
                       self.check_layout, self.check_openings,
-                      self.check_documents, self.check_listed):
+                      self.check_documents, self.check_readme_program,
+                      self.check_listed):
             check()
         return self.findings
 

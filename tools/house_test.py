@@ -23,6 +23,8 @@ def opened(name, body):
     return f"{SPDX}/*\n * {name} - what is this?\n */\n{body}"
 
 
+HELLO = "#include <ringmail/base.h>\nint\nmain(void)\n{\n}\n"
+
 CLEAN = {
     "mailbox/inbox.c": opened("inbox.c", """#include <stdint.h>
 #include <ck_pr.h>
@@ -42,7 +44,8 @@ static const char *words = "malloc(1)";
     "rings/ring.c": opened("ring.c", '#include "rings/ring.h"\n'
                            "#include <liburing.h>\n"),
     "rings/ring.h": opened("ring.h", "struct rgi_ring;\n"),
-    "samples/hello.c": opened("hello.c", "#include <ringmail/base.h>\n"),
+    "samples/hello.c": opened("hello.c", HELLO),
+    "README.md": "# x\n\n```c\n" + HELLO + "```\n",
     "include/ringmail/base.h": opened("base.h", """
 /* Thread: any. */
 #define rgm_a() rgm_a_call()
@@ -159,6 +162,14 @@ class Rules(unittest.TestCase):
             "/*\n * all.h - what?\n *\n * Thread: owner, everywhere.\n */\n\n"
             "RGM_API int rgm_d(void);\n")
         self.assertEqual(self.tree(files).findings(), [])
+
+    def test_the_readme_shows_the_sample(self):
+        for program in ("int\nmain(void)\n{\n    other\n}\n", "int x;\n"):
+            files = dict(CLEAN)
+            files["README.md"] = "# x\n\n```c\n" + program + "```\n"
+            findings = self.tree(files).findings()
+            self.assertEqual(len(findings), 1)
+            self.assertIn("README.md:3: the program is not", findings[0])
 
     def test_symbols_of_the_built_library(self):
         tree = self.tree(dict(CLEAN))

@@ -4,10 +4,9 @@
 
 What ./dev test runs, in this order; `./dev test unit asan` runs those parts:
 
-    tools      the tests of the tools themselves
     build-*    the presets dev, asan and tsan, warnings as errors
     house      the rules of the house, every public header compiled alone
-    unit       unit tests, conformance, samples on the dev preset
+    unit       unit tests, conformance, samples, tools on the dev preset
     user       the ring's tests as an ordinary user with 8 MiB of locked memory
     asan       the same tests under AddressSanitizer and UBSan
     tsan       the same case lists as plain programs under ThreadSanitizer
@@ -72,12 +71,6 @@ def steps(log, *commands):
             print(f"\n  {' '.join(command)} failed:")
             show(output)
     return passed, failed
-
-
-def part_tools():
-    tests = sorted(glob.glob(os.path.join(ROOT, "tools/*_test.py")))
-    return steps("tools", *([sys.executable, os.path.relpath(t, ROOT)]
-                            for t in tests))
 
 
 def build(preset):
@@ -214,15 +207,14 @@ def part_contract():
 
 
 PARTS = {
-    "tools": part_tools,
     "build-dev": lambda: build("dev"),
     "house": part_house,
     "unit": lambda: run_ctest("dev"),
     "user": part_user,
     "build-asan": lambda: build("asan"),
-    "asan": lambda: run_ctest("asan"),
+    "asan": lambda: run_ctest("asan", "-LE", "house"),
     "build-tsan": lambda: build("tsan"),
-    "tsan": lambda: run_ctest("tsan"),
+    "tsan": lambda: run_ctest("tsan", "-LE", "house"),
     "models": part_models,
     "package": part_package,
     "contract": part_contract,

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# run.sh - can outside programs, in C and C++, be built against what we install?
+#
+# Installs a shared and a static ringmail into a temporary directory, moves it
+# once (nothing may remember where it was), and builds and runs both programs by
+# find_package and by pkg-config. Every header also compiles alone as C++11.
+
+set -eu
+cd "$(dirname "$0")/../.."
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+source=$PWD/tools/package_test
+jobs=$(nproc)
+
+quietly() {
+    "$@" >"$place/log" 2>&1 || {
+        echo "failed: $*"
+        cat "$place/log"
+        exit 1
+    }
+}
+
+flags="-Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only"
+for header in include/ringmail/*.h; do
+    echo "#include <ringmail/${header##*/}>" >"$place/alone.c"
+    # shellcheck disable=SC2086
+    for compiler in "g++ -x c++ -std=c++11" "clang++ -x c++ -std=c++11" \
+        "gcc -std=c11" "clang -std=c11"; do
+        quietly $compiler $flags "$place/alone.c"
+    done
+done
+echo "ok package/headers_alone"
+
+for kind in shared static; do
+    tree=build/package-$kind
+    option=ON
+    [ $kind = shared ] || option=OFF
+    quietly cmake -S . -B "$tree" -G Ninja -DBUILD_SHARED_LIBS=$option \
+        -DRINGMAIL_BUILD_TESTS=OFF -DRINGMAIL_BUILD_PROGRAMS=OFF
+    quietly cmake --build "$tree" -j "$jobs"
+    quietly cmake --install "$tree" --prefix "$place/first-$kind"
+    mv "$place/first-$kind" "$place/$kind"
+
+    quietly cmake -S "$source" -B "$place/$kind-build" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$place/$kind"
+    quietly cmake --build "$place/$kind-build"
+    quietly "$place/$kind-build/consumer_c"
+    quietly "$place/$kind-build/consumer_cpp"
+    echo "ok package/${kind}_find_package"
+
+    pc=$(dirname "$(find "$place/$kind" -name ringmail.pc)")
+    flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs ringmail)
+    # shellcheck disable=SC2086
+    quietly cc -Wall -Wextra -Werror "$source/consumer.c" $flags \
+        -Wl,-rpath,"$(dirname "$pc")" -o "$place/consumer"
+    # shellcheck disable=SC2086
+    quietly c++ -Wall -Wextra -Werror "$source/consumer_cpp.cpp" $flags \
+        -Wl,-rpath,"$(dirname "$pc")" -o "$place/consumer_cpp"
+    quietly "$place/consumer"
+    quietly "$place/consumer_cpp"
+    echo "ok package/${kind}_pkg_config"
+done
+echo "ok package/moved_after_install"
