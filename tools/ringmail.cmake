@@ -17,6 +17,10 @@
 #   ringmail_test(<label> <test> SOURCES ... LIBS ...)    a case list on `ringmail`
 #   ringmail_program(<name> SOURCES ... LIBS ...)         a program in bin/
 #   ringmail_check(<label> <test> COMMAND ...)            any other command
+#   ringmail_must_not_compile(<test> <source>)            compiles as it is, and
+#                                with none of the -DWRONG_... it tests for
+#
+# Labels: unit, conformance, sample, fuzz, house.
 
 set(RGI_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
 get_filename_component(RGI_ROOT ${RGI_ROOT} ABSOLUTE)
@@ -69,7 +73,7 @@ function(ringmail_check label test)
     cmake_parse_arguments(arg "" "" "COMMAND" ${ARGN})
     add_test(NAME ${test} COMMAND ${arg_COMMAND})
     set_tests_properties(${test} PROPERTIES
-        LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 1200
+        LABELS ${label} SKIP_RETURN_CODE 77
         FAIL_REGULAR_EXPRESSION "${RGI_FAILURE_TEXT}")
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
         "RGM_RESULTS=${RGI_RESULTS}"
@@ -155,4 +159,13 @@ function(ringmail_program name)
         rgi_flags ringmail::ringmail ${arg_LIBS})
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
+
+# Tests that misuse is refused by the compiler, see tools/must_not_compile.sh.
+function(ringmail_must_not_compile test source)
+    if(RINGMAIL_BUILD_TESTS)
+        ringmail_check(unit ${test} COMMAND bash
+            ${RGI_ROOT}/tools/must_not_compile.sh ${CMAKE_C_COMPILER}
+            ${CMAKE_CURRENT_SOURCE_DIR}/${source} ${RGI_ROOT})
+    endif()
 endfunction()
