@@ -59,10 +59,10 @@ struct rgm_operation {
     struct rgm_request request;
     uint8_t kind;  /* enum rgm_operation_kind */
     uint8_t state; /* enum rgm_operation_state */
-    uint16_t reserved;
+    uint16_t refused;    /* at preparation: a positive errno; 0: it was not */
     uint32_t serial;     /* of this submission, on this worker */
     uint64_t scratch[6]; /* the provider's, between submit and completion */
-    struct rgm_link link;
+    struct rgm_link link; /* likewise; zero otherwise */
 };
 
 /* A capability's struct begins with one of these; both names are the same
@@ -123,6 +123,7 @@ struct rgm_provider {
     uint64_t bell_rearms;
     uint32_t in_flight; /* submitted and not completed */
     uint32_t waiting;   /* of those, not yet started for want of room */
+    uint32_t serial;    /* of the last operation; the worker counts */
     const char *mode;   /* what it settled on, for people */
 };
 

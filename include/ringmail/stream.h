@@ -61,8 +61,10 @@ RGM_API int rgm_endpoint_format(const struct rgm_endpoint *endpoint,
 struct rgm_socket {
     struct rgm_address worker;
     uint64_t resource;
-    uint32_t open;  /* 1 while it may be used */
-    uint32_t kind;  /* 1 stream, 2 listener */
+    uint8_t open;  /* 1 while it may be used */
+    uint8_t kind;  /* 1 stream, 2 listener */
+    uint16_t reserved;
+    uint32_t busy; /* operations that are out and point to it */
 };
 
 struct rgm_stream {

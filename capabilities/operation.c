@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * operation.c - what states does an operation pass through?
+ *
+ * 1. prepare   HOME; bad arguments are remembered, nothing else happens.
+ * 2. start     SUBMITTED, once everything that can be refused was.
+ * 3. stop      CANCELLING: a wish. The operation goes on being the provider's.
+ * 4. complete  COMPLETED: status and list, once, on the owner's thread.
+ * 5. home      HOME: the record is the asker's again.
+ *
+ * This is the only file that writes `state`; a step from a state it cannot
+ * leave from is a bug of ours and aborts.
+ */
+
+#include "capabilities/operation.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "capabilities/stream.h"
+
+void
+rgi_operation_prepare(struct rgm_operation *operation,
+                      enum rgm_operation_kind kind,
+                      const struct rgm_message_type *type,
+                      struct rgm_address where)
+{
+    memset(operation, 0, type->size_bytes);
+    operation->request.message.type = type;
+    operation->request.message.to = where;
+    operation->request.message.charged_bytes = type->size_bytes;
+    operation->kind = (uint8_t)kind;
+    operation->state = RGM_OPERATION_HOME;
+}
+
+void
+rgi_operation_refuse(struct rgm_operation *operation, int error)
+{
+    rgi_assert(operation->state == RGM_OPERATION_HOME);
+    if (operation->refused == 0)
+        operation->refused = (uint16_t)-error;
+}
+
+static int
+start_check(struct rgm_operation *operation, uint64_t kinds)
+{
+    rgi_assert(operation->state == RGM_OPERATION_HOME);
+    if (operation->refused != 0)
+        return rgi_operation_refused(operation);
+    if ((kinds >> operation->kind & 1) == 0)
+        return -ENOTSUP;
+    return rgi_stream_admit(operation);
+}
+
+/* Everything before the provider's part. */
+static int
+start_admit(struct rgm_operation *operation, struct rgm_provider *provider,
+            uint64_t kinds)
+{
+    int status = start_check(operation, kinds);
+
+    operation->request.message.status = status;
+    if (status < 0)
+        return status;
+    operation->serial = ++provider->serial;
+    operation->state = RGM_OPERATION_SUBMITTED;
+    return 0;
+}
+
+int
+rgi_operation_start(struct rgm_operation *operation,
+                    struct rgm_provider *provider)
+{
+    int status = start_admit(operation, provider, provider->kinds);
+
+    if (status == 0)
+        provider->ops->submit(provider, operation);
+    return status;
+}
+
+int
+rgi_operation_begin(struct rgm_operation *operation,
+                    struct rgm_provider *provider)
+{
+    return start_admit(operation, provider, UINT64_MAX);
+}
+
+bool
+rgi_operation_stop(struct rgm_operation *operation)
+{
+    if (operation->state != RGM_OPERATION_SUBMITTED)
+        return false;
+    operation->state = RGM_OPERATION_CANCELLING;
+    return true;
+}
+
+void
+rgi_operation_cancel(struct rgm_operation *operation,
+                     struct rgm_provider *provider)
+{
+    if (rgi_operation_stop(operation))
+        provider->ops->cancel(provider, operation);
+}
+
+/* EINTR and EAGAIN say "not yet", and after a cancel there is no later; any
+ * other result is what really happened and is worth more than the wish. */
+static int
+complete_status(const struct rgm_operation *operation, int status)
+{
+    bool not_yet = status == -EINTR || status == -EAGAIN;
+    bool may_be = operation->kind != RGM_OP_CLOSE;
+
+    return rgi_operation_is_stopping(operation) && not_yet && may_be
+               ? -ECANCELED
+               : status;
+}
+
+void
+rgm_operation_complete(struct rgm_operation *operation, int status,
+                       struct rgm_turn *turn)
+{
+    rgi_assert(operation->state == RGM_OPERATION_SUBMITTED ||
+               operation->state == RGM_OPERATION_CANCELLING);
+    rgi_assert(status <= 0);
+    operation->request.message.status = complete_status(operation, status);
+    operation->state = RGM_OPERATION_COMPLETED;
+    rgi_stream_retire(operation);
+    rgm_turn_append(turn, &operation->request.message);
+}
+
+void
+rgi_operation_home(struct rgm_operation *operation)
+{
+    rgi_assert(operation->state == RGM_OPERATION_COMPLETED);
+    operation->state = RGM_OPERATION_HOME;
+}

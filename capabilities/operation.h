@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPABILITIES_OPERATION_H
+#define CAPABILITIES_OPERATION_H
+
+/*
+ * operation.h - what does a worker do with an operation from ask to answer?
+ *
+ *     prepare      begin (the worker's own kinds: sleep)
+ *        |      ,--------------------------------------.
+ *     HOME --start--> SUBMITTED --stop, cancel--> CANCELLING
+ *      ^                  '-----------.-----------'
+ *      |                          complete            rgm_operation_complete
+ *      '------------ home ------ COMPLETED
+ *
+ * The state is changed in operation.c only. A refusal (at preparation, for a
+ * kind the provider has not, for a socket that is not open or is busy) leaves
+ * the operation HOME and everything it points to as it was.
+ *
+ * Thread of all of them: the owner of the worker that carries the operation
+ * out; of rgi_operation_prepare: the owner of the record.
+ */
+
+#include <ringmail/clock.h>
+#include <ringmail/provider.h>
+#include <ringmail/stream.h>
+
+/* What each capability's request is to the runtime. */
+extern const struct rgm_message_type rgi_type_sleep;
+extern const struct rgm_message_type rgi_type_listen;
+extern const struct rgm_message_type rgi_type_accept;
+extern const struct rgm_message_type rgi_type_connect;
+extern const struct rgm_message_type rgi_type_read;
+extern const struct rgm_message_type rgi_type_read_pooled;
+extern const struct rgm_message_type rgi_type_write;
+extern const struct rgm_message_type rgi_type_shutdown;
+extern const struct rgm_message_type rgi_type_close;
+extern const struct rgm_message_type rgi_type_set_option;
+extern const struct rgm_message_type rgi_type_get_option;
+extern const struct rgm_message_type rgi_type_names;
+
+/* Makes any memory of type->size_bytes into an operation at home. */
+void rgi_operation_prepare(struct rgm_operation *operation,
+                           enum rgm_operation_kind kind,
+                           const struct rgm_message_type *type,
+                           struct rgm_address where);
+
+/* Remembers that the arguments were bad; the first reason stays. */
+void rgi_operation_refuse(struct rgm_operation *operation, int error);
+
+/* Why it will be refused whoever is asked, as a negative errno; 0: it will not.
+ * Such an operation may have no address (`to` is nobody). */
+static inline int
+rgi_operation_refused(const struct rgm_operation *operation)
+{
+    return -(int)operation->refused;
+}
+
+/*
+ * Checks, then hands over to the provider.
+ * Returns: 0: it comes back in a list of `wait`. A negative errno: it is still
+ * HOME, message.status is set to the same, and the caller delivers the answer.
+ */
+RGM_MUST_USE int rgi_operation_start(struct rgm_operation *operation,
+                                     struct rgm_provider *provider);
+
+/* The same for a kind that the worker carries out itself. It ends by
+ * rgm_operation_complete like every other. */
+RGM_MUST_USE int rgi_operation_begin(struct rgm_operation *operation,
+                                     struct rgm_provider *provider);
+
+/* Marks it as asked to stop. Returns: whether that is news: it was SUBMITTED. */
+bool rgi_operation_stop(struct rgm_operation *operation);
+
+/* rgi_operation_stop, and if that was news, tells the provider. */
+void rgi_operation_cancel(struct rgm_operation *operation,
+                          struct rgm_provider *provider);
+
+/* The completion was taken from the list and is about to be delivered. */
+void rgi_operation_home(struct rgm_operation *operation);
+
+static inline bool
+rgi_operation_is_stopping(const struct rgm_operation *operation)
+{
+    return operation->state == RGM_OPERATION_CANCELLING;
+}
+
+/*
+ * When a sleep that is asked now ends.
+ * Returns: 0, or -EINVAL when that is after the end of the clock.
+ */
+RGM_MUST_USE int rgi_sleep_deadline(const struct rgm_sleep *sleep,
+                                    uint64_t now_ns,
+                                    uint64_t *ret_deadline_ns);
+
+#endif /* CAPABILITIES_OPERATION_H */

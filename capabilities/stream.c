@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * stream.c - how are stream operations prepared and admitted?
+ *
+ * 1. A prepare function zeroes the record, fills it in and checks the
+ *    arguments. It makes no system call and touches neither socket nor pool; a
+ *    bad argument is remembered and answered when the operation is asked.
+ * 2. Admission, when it is asked, looks at the sockets: open, of the right
+ *    kind, on this worker, not busy. It counts the operation in `busy`.
+ * 3. Retirement, at completion, counts it out.
+ *
+ * One table says which socket each kind uses and which handle it fills.
+ */
+
+#include "capabilities/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "capabilities/endpoint.h"
+#include "capabilities/operation.h"
+
+#define OPERATION_TYPE(t, record, is_late)                                    \
+    const struct rgm_message_type rgi_type_##t = {                            \
+        .name = "rgm_" #t,                                                    \
+        .size_bytes = sizeof(struct record),                                  \
+        .header_offset = offsetof(struct rgm_request, message),               \
+        .kind = RGM_KIND_OPERATION,                                           \
+        .late = (is_late),                                                    \
+    }
+
+/* Late: those that wait for a peer, for as long as it likes. */
+OPERATION_TYPE(listen, rgm_listen, 0);
+OPERATION_TYPE(accept, rgm_accept, 1);
+OPERATION_TYPE(connect, rgm_connect, 1);
+OPERATION_TYPE(read, rgm_read, 1);
+OPERATION_TYPE(read_pooled, rgm_read_pooled, 1);
+OPERATION_TYPE(write, rgm_write, 1);
+OPERATION_TYPE(shutdown, rgm_shutdown, 0);
+OPERATION_TYPE(close, rgm_close, 0);
+OPERATION_TYPE(set_option, rgm_socket_option, 0);
+OPERATION_TYPE(get_option, rgm_socket_option, 0);
+OPERATION_TYPE(names, rgm_names, 0);
+
+/* Where in a record the pointers to its sockets are; 0: it has none. */
+struct shape {
+    uint16_t uses;
+    uint16_t fills;
+    uint8_t wants; /* enum rgi_socket_kind of the used one; 0: either */
+};
+
+static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
+    [RGM_OP_LISTEN] = {0, offsetof(struct rgm_listen, listener), 0},
+    [RGM_OP_ACCEPT] = {offsetof(struct rgm_accept, listener),
+                       offsetof(struct rgm_accept, stream),
+                       RGI_SOCKET_LISTENER},
+    [RGM_OP_CONNECT] = {0, offsetof(struct rgm_connect, stream), 0},
+    [RGM_OP_READ] = {offsetof(struct rgm_read, stream), 0, RGI_SOCKET_STREAM},
+    [RGM_OP_READ_POOLED] = {offsetof(struct rgm_read_pooled, stream), 0,
+                            RGI_SOCKET_STREAM},
+    [RGM_OP_WRITE] = {offsetof(struct rgm_write, stream), 0,
+                      RGI_SOCKET_STREAM},
+    [RGM_OP_SHUTDOWN] = {offsetof(struct rgm_shutdown, stream), 0,
+                         RGI_SOCKET_STREAM},
+    [RGM_OP_CLOSE] = {offsetof(struct rgm_close, socket), 0, 0},
+    [RGM_OP_SET_OPTION] = {offsetof(struct rgm_socket_option, socket), 0, 0},
+    [RGM_OP_GET_OPTION] = {offsetof(struct rgm_socket_option, socket), 0, 0},
+    [RGM_OP_NAMES] = {offsetof(struct rgm_names, socket), 0, 0},
+};
+
+/* ------------------------------------------------------------- preparation */
+
+/* For operations on a socket: it says where they go. */
+static void
+prepare_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
+           const struct rgm_message_type *type,
+           const struct rgm_socket *socket)
+{
+    struct rgm_address where = {0};
+
+    if (socket != NULL)
+        where = socket->worker;
+    rgi_operation_prepare(operation, kind, type, where);
+    if (socket == NULL)
+        rgi_operation_refuse(operation, -EINVAL);
+    else if (where.bits == 0)
+        rgi_operation_refuse(operation, -EBADF);
+}
+
+static void
+refuse_if(struct rgm_operation *operation, bool bad)
+{
+    if (bad)
+        rgi_operation_refuse(operation, -EINVAL);
+}
+
+/* A stream or listener begins with its socket; NULL stays NULL. */
+#define SOCKET_OF(handle) ((handle) == NULL ? NULL : &(handle)->socket)
+
+void
+rgm_stream_listen(struct rgm_listen *listen, struct rgm_address where,
+                  struct rgm_listener *listener,
+                  const struct rgm_endpoint *endpoint, bool shared_port)
+{
+    rgi_operation_prepare(&listen->operation, RGM_OP_LISTEN, &rgi_type_listen,
+                          where);
+    listen->listener = listener;
+    listen->shared_port = shared_port;
+    refuse_if(&listen->operation,
+              listener == NULL || !rgi_endpoint_is_valid(endpoint));
+    if (endpoint != NULL)
+        listen->endpoint = *endpoint;
+}
+
+void
+rgm_stream_accept(struct rgm_accept *accept, struct rgm_listener *listener,
+                  struct rgm_stream *stream)
+{
+    prepare_on(&accept->operation, RGM_OP_ACCEPT, &rgi_type_accept,
+               SOCKET_OF(listener));
+    accept->listener = listener;
+    accept->stream = stream;
+    refuse_if(&accept->operation, stream == NULL);
+}
+
+void
+rgm_stream_connect(struct rgm_connect *connect, struct rgm_address where,
+                   struct rgm_stream *stream,
+                   const struct rgm_endpoint *endpoint)
+{
+    rgi_operation_prepare(&connect->operation, RGM_OP_CONNECT,
+                          &rgi_type_connect, where);
+    connect->stream = stream;
+    refuse_if(&connect->operation,
+              stream == NULL || !rgi_endpoint_is_valid(endpoint));
+    if (endpoint != NULL)
+        connect->endpoint = *endpoint;
+}
+
+void
+rgm_stream_read(struct rgm_read *read, struct rgm_stream *stream, void *memory,
+                size_t capacity_bytes)
+{
+    prepare_on(&read->operation, RGM_OP_READ, &rgi_type_read,
+               SOCKET_OF(stream));
+    read->stream = stream;
+    read->memory = memory;
+    read->capacity_bytes = capacity_bytes;
+    refuse_if(&read->operation, memory == NULL && capacity_bytes > 0);
+}
+
+void
+rgm_stream_read_pooled(struct rgm_read_pooled *read, struct rgm_stream *stream,
+                       struct rgm_pool *pool)
+{
+    prepare_on(&read->operation, RGM_OP_READ_POOLED, &rgi_type_read_pooled,
+               SOCKET_OF(stream));
+    read->stream = stream;
+    read->pool = pool;
+    refuse_if(&read->operation, pool == NULL);
+}
+
+void
+rgm_stream_write(struct rgm_write *write, struct rgm_stream *stream,
+                 const void *data, size_t length_bytes)
+{
+    struct rgm_vector piece = {data, length_bytes};
+
+    rgm_stream_write_vectors(write, stream, &piece, 1);
+    write->single = piece;
+    write->vectors = &write->single;
+}
+
+/* Whether the pieces are memory, and a count of their bytes is a count. */
+static bool
+vectors_are_valid(const struct rgm_vector *vectors, size_t vectors_count)
+{
+    size_t left_bytes = SIZE_MAX / 2;
+
+    if (vectors == NULL)
+        return vectors_count == 0;
+    for (size_t i = 0; i < vectors_count; i++) {
+        if (vectors[i].data == NULL && vectors[i].length_bytes > 0)
+            return false;
+        if (vectors[i].length_bytes > left_bytes)
+            return false;
+        left_bytes -= vectors[i].length_bytes;
+    }
+    return true;
+}
+
+void
+rgm_stream_write_vectors(struct rgm_write *write, struct rgm_stream *stream,
+                         const struct rgm_vector *vectors,
+                         size_t vectors_count)
+{
+    prepare_on(&write->operation, RGM_OP_WRITE, &rgi_type_write,
+               SOCKET_OF(stream));
+    write->stream = stream;
+    write->vectors = vectors;
+    write->vectors_count = vectors_count;
+    refuse_if(&write->operation, !vectors_are_valid(vectors, vectors_count));
+}
+
+void
+rgm_stream_shutdown(struct rgm_shutdown *shutdown, struct rgm_stream *stream)
+{
+    prepare_on(&shutdown->operation, RGM_OP_SHUTDOWN, &rgi_type_shutdown,
+               SOCKET_OF(stream));
+    shutdown->stream = stream;
+}
+
+static void
+close_prepare(struct rgm_close *close, struct rgm_socket *socket)
+{
+    prepare_on(&close->operation, RGM_OP_CLOSE, &rgi_type_close, socket);
+    close->socket = socket;
+}
+
+void
+rgm_stream_close(struct rgm_close *close, struct rgm_stream *stream)
+{
+    close_prepare(close, SOCKET_OF(stream));
+}
+
+void
+rgm_listener_close(struct rgm_close *close, struct rgm_listener *listener)
+{
+    close_prepare(close, SOCKET_OF(listener));
+}
+
+static bool
+option_is_valid(enum rgm_option which)
+{
+    return which >= RGM_OPTION_NO_DELAY && which <= RGM_OPTION_LINGER_SECONDS;
+}
+
+static bool
+option_value_is_valid(enum rgm_option which, int32_t value)
+{
+    if (which == RGM_OPTION_NO_DELAY || which == RGM_OPTION_KEEP_ALIVE)
+        return value == 0 || value == 1;
+    if (which == RGM_OPTION_LINGER_SECONDS)
+        return value >= -1;
+    return value > 0;
+}
+
+void
+rgm_socket_set(struct rgm_socket_option *option, struct rgm_socket *socket,
+               enum rgm_option which, int32_t value)
+{
+    prepare_on(&option->operation, RGM_OP_SET_OPTION, &rgi_type_set_option,
+               socket);
+    option->socket = socket;
+    option->option = (uint32_t)which;
+    option->value = value;
+    refuse_if(&option->operation, !option_is_valid(which) ||
+                                      !option_value_is_valid(which, value));
+}
+
+void
+rgm_socket_get(struct rgm_socket_option *option, struct rgm_socket *socket,
+               enum rgm_option which)
+{
+    prepare_on(&option->operation, RGM_OP_GET_OPTION, &rgi_type_get_option,
+               socket);
+    option->socket = socket;
+    option->option = (uint32_t)which;
+    refuse_if(&option->operation, !option_is_valid(which));
+}
+
+void
+rgm_socket_names(struct rgm_names *names, struct rgm_socket *socket)
+{
+    prepare_on(&names->operation, RGM_OP_NAMES, &rgi_type_names, socket);
+    names->socket = socket;
+}
+
+/* --------------------------------------------------------------- admission */
+
+/* The pointer at `offset` of the record: to a socket, a stream or a listener,
+ * which begin with one, so it is read as the bytes it is. */
+static struct rgm_socket *
+socket_at(const struct rgm_operation *operation, uint16_t offset)
+{
+    void *socket = NULL;
+
+    if (offset != 0)
+        memcpy(&socket, (const char *)operation + offset, sizeof(socket));
+    return socket;
+}
+
+static struct rgm_socket *
+fills(const struct rgm_operation *operation)
+{
+    return socket_at(operation, shapes[operation->kind].fills);
+}
+
+struct rgm_socket *
+rgi_stream_uses(const struct rgm_operation *operation)
+{
+    return socket_at(operation, shapes[operation->kind].uses);
+}
+
+static int
+admit_used(const struct rgm_operation *operation,
+           const struct rgm_socket *socket)
+{
+    uint8_t wants = shapes[operation->kind].wants;
+
+    if (socket->open != 1 ||
+        !rgm_address_same(socket->worker, operation->request.message.to))
+        return -EBADF;
+    if (wants != 0 && socket->kind != wants)
+        return -EBADF;
+    if (operation->kind == RGM_OP_CLOSE && socket->busy > 0)
+        return -EBUSY;
+    return 0;
+}
+
+/* What an ask before this one left in the record. */
+static void
+admit_clear_outputs(struct rgm_operation *operation)
+{
+    if (operation->kind == RGM_OP_READ) {
+        rgi_read_of(operation)->count = 0;
+        rgi_read_of(operation)->end = false;
+    } else if (operation->kind == RGM_OP_READ_POOLED) {
+        rgi_read_pooled_of(operation)->lease = (struct rgm_lease){0};
+        rgi_read_pooled_of(operation)->count = 0;
+        rgi_read_pooled_of(operation)->end = false;
+    } else if (operation->kind == RGM_OP_WRITE) {
+        rgi_write_of(operation)->count = 0;
+    }
+}
+
+int
+rgi_stream_admit(struct rgm_operation *operation)
+{
+    struct rgm_socket *used = rgi_stream_uses(operation);
+    struct rgm_socket *filled = fills(operation);
+    int status = used != NULL ? admit_used(operation, used) : 0;
+
+    if (status < 0)
+        return status;
+    if (filled != NULL && (filled->open != 0 || filled->busy != 0))
+        return -EBUSY;
+    if (used != NULL)
+        used->busy++;
+    if (filled != NULL)
+        filled->busy++;
+    if (operation->kind == RGM_OP_CLOSE)
+        used->open = 0;
+    admit_clear_outputs(operation);
+    return 0;
+}
+
+static void
+retire(struct rgm_socket *socket)
+{
+    if (socket == NULL)
+        return;
+    rgi_assert(socket->busy > 0);
+    socket->busy--;
+}
+
+void
+rgi_stream_retire(struct rgm_operation *operation)
+{
+    retire(rgi_stream_uses(operation));
+    retire(fills(operation));
+}
+
+void
+rgi_stream_fill(struct rgm_operation *operation, uint64_t resource)
+{
+    struct rgm_socket *socket = fills(operation);
+
+    rgi_assert(socket->open == 0);
+    socket->worker = operation->request.message.to;
+    socket->resource = resource;
+    socket->kind = operation->kind == RGM_OP_LISTEN ? RGI_SOCKET_LISTENER
+                                                    : RGI_SOCKET_STREAM;
+    socket->open = 1;
+}
+
+/* --------------------------------------------------------------- transfers */
+
+bool
+rgi_stream_is_empty(const struct rgm_operation *operation)
+{
+    const struct rgm_write *write = (const void *)operation;
+    const struct rgm_read *read = (const void *)operation;
+
+    if (operation->kind == RGM_OP_READ)
+        return read->capacity_bytes == 0;
+    if (operation->kind != RGM_OP_WRITE)
+        return false;
+    for (size_t i = 0; i < write->vectors_count; i++)
+        if (write->vectors[i].length_bytes > 0)
+            return false;
+    return true;
+}
+
+uint32_t
+rgi_write_window(struct rgm_write *write, struct rgi_write_place *place)
+{
+    size_t offset_bytes = place->offset_bytes;
+    uint32_t pieces = 0;
+
+    for (size_t i = place->vector;
+         i < write->vectors_count && pieces < RGM_WRITE_WINDOW; i++) {
+        const struct rgm_vector *vector = &write->vectors[i];
+
+        if (vector->length_bytes > offset_bytes) {
+            write->window[pieces].data =
+                (const char *)vector->data + offset_bytes;
+            write->window[pieces].length_bytes =
+                vector->length_bytes - offset_bytes;
+            pieces++;
+        }
+        offset_bytes = 0;
+    }
+    return pieces;
+}
+
+bool
+rgi_write_advance(struct rgm_write *write, struct rgi_write_place *place,
+                  size_t bytes)
+{
+    write->count += bytes;
+    place->offset_bytes += bytes;
+    while (place->vector < write->vectors_count &&
+           place->offset_bytes >= write->vectors[place->vector].length_bytes) {
+        place->offset_bytes -= write->vectors[place->vector].length_bytes;
+        place->vector++;
+    }
+    return write->some || place->vector == write->vectors_count;
+}

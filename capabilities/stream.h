@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPABILITIES_STREAM_H
+#define CAPABILITIES_STREAM_H
+
+/*
+ * stream.h - what do all providers do alike with stream operations?
+ *
+ * Admission (is the socket open, here, and not busy?) and the bookkeeping of
+ * how much of a write has gone out. No system calls; those that both kernel
+ * providers share are in capabilities/socket.h.
+ */
+
+#include <ringmail/stream.h>
+
+enum rgi_socket_kind { RGI_SOCKET_STREAM = 1, RGI_SOCKET_LISTENER = 2 };
+
+/* The record of a stream operation. */
+#define rgi_listen_of(operation) ((struct rgm_listen *)(void *)(operation))
+#define rgi_accept_of(operation) ((struct rgm_accept *)(void *)(operation))
+#define rgi_connect_of(operation) ((struct rgm_connect *)(void *)(operation))
+#define rgi_read_of(operation) ((struct rgm_read *)(void *)(operation))
+#define rgi_read_pooled_of(operation)                                         \
+    ((struct rgm_read_pooled *)(void *)(operation))
+#define rgi_write_of(operation) ((struct rgm_write *)(void *)(operation))
+#define rgi_close_of(operation) ((struct rgm_close *)(void *)(operation))
+#define rgi_option_of(operation)                                              \
+    ((struct rgm_socket_option *)(void *)(operation))
+#define rgi_names_of(operation) ((struct rgm_names *)(void *)(operation))
+
+/*
+ * Called by rgi_operation_start before the provider sees the operation: checks
+ * its sockets, counts it in their `busy`, clears the outputs of an earlier ask.
+ * A close that is admitted finds the handle not open, its resource still there.
+ * Returns: 0; -EBADF, -EBUSY or -EINVAL and nothing changed.
+ */
+RGM_MUST_USE int rgi_stream_admit(struct rgm_operation *operation);
+
+/* Called by rgm_operation_complete: the sockets are no longer busy with it. */
+void rgi_stream_retire(struct rgm_operation *operation);
+
+/* The socket an admitted operation uses; NULL for listen and connect. */
+struct rgm_socket *rgi_stream_uses(const struct rgm_operation *operation);
+
+/* Opens the handle that a listen, accept or connect fills. To be called on the
+ * owner's thread, just before it is completed with 0. */
+void rgi_stream_fill(struct rgm_operation *operation, uint64_t resource);
+
+/* Whether a read or write is over before it begins: it has no bytes. */
+bool rgi_stream_is_empty(const struct rgm_operation *operation);
+
+/* How far a write has got, beside write->count. Zero at the beginning. */
+struct rgi_write_place {
+    uint64_t vector;       /* the first that is not all written */
+    uint64_t offset_bytes; /* written of it */
+};
+
+/*
+ * Lays the next pieces out in write->window, empty ones left out.
+ * Returns: how many, 0 when everything is written.
+ */
+uint32_t rgi_write_window(struct rgm_write *write,
+                          struct rgi_write_place *place);
+
+/* Counts bytes that have gone out. Returns: whether the write is over. */
+bool rgi_write_advance(struct rgm_write *write, struct rgi_write_place *place,
+                       size_t bytes);
+
+#endif /* CAPABILITIES_STREAM_H */
