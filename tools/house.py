@@ -60,6 +60,10 @@ DOC_WALK = re.compile(r"`([\w./-]+\.[ch]): ?(\w+)(?:\(\))?`")
 DOC_PATH = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:c|h|py|sh|md|cmake|pml))`")
 DOC_LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
+ATOMIC = re.compile(r"\bck_pr_(load|store|cas|fas|faa|add|sub|inc|dec|or|and|"
+                    r"md_load|md_store)_|\b__atomic_|\b_Atomic\b|"
+                    r"\batomic_(load|store|exchange|compare|fetch)|\b__sync_")
+
 ANCHORS = """for comparison (files; function length median / 90th / longest-but-1%; comments)
   liburing src    8      5 / 25 /  79   12 %
   CK src         12     12 / 68 / 107   20 %
@@ -320,6 +324,23 @@ class House:
             if not os.path.exists(os.path.join(self.root, here, link)):
                 self.say(path, number, f"links to {link}, which does not exist")
 
+    def check_threads(self):
+        """docs/THREADS.md has a row for every atomic, so it names every file
+        that has one."""
+        threads = self.texts.get("docs/THREADS.md")
+        if threads is None:
+            return
+        for path in self.code():
+            if not path.startswith(tuple(f + "/" for f in LIBRARY)) or \
+                    re.search(r"_(test|stress|fuzz)\.[ch]$", path):
+                continue
+            code = self.without_comments(self.texts[path])
+            found = ATOMIC.search(code)
+            if found and path not in threads:
+                line = code.count("\n", 0, found.start()) + 1
+                self.say(path, line, "an atomic that docs/THREADS.md does not "
+                         "know; add its row, naming this file")
+
     def check_readme_program(self):
         """The README's program is the sample, so that it was built and run."""
         readme = self.texts.get("README.md", "")
@@ -355,7 +376,8 @@ class House:
         for check in (self.check_includes, self.check_prototypes,
                       self.check_symbols, self.check_calls, self.check_marks,
                       self.check_layout, self.check_openings,
-                      self.check_documents, self.check_readme_program,
+                      self.check_documents, self.check_threads,
+                      self.check_readme_program,
                       self.check_listed):
             check()
         return self.findings

@@ -29,6 +29,7 @@ CLEAN = {
     "mailbox/inbox.c": opened("inbox.c", """#include <stdint.h>
 #include <ck_pr.h>
 #include <ringmail/base.h>
+#define HEAD(x) ck_pr_load_ptr(x)
 #include "base/list.h"
 #include "mailbox/inbox.h"
 /* malloc and sleep are only words here: "sleep(1)" */
@@ -57,6 +58,7 @@ RGM_API int rgm_b(void);
     "base/CMakeLists.txt": "ringmail_module(base SOURCES memory.c)\n",
     "rings/CMakeLists.txt": "ringmail_module(rings SOURCES ring.c)\n",
     "samples/CMakeLists.txt": "ringmail_program(hello SOURCES hello.c)\n",
+    "docs/THREADS.md": "| `mailbox/inbox.c` | head |\n",
     "docs/WALK.md": "`mailbox/inbox.h: rgi_inbox_push`, then see "
                     "[list](../base/list.h) and `rings/ring.c`.\n",
     "tools/x.py": "# SPDX-License-Identifier: MIT\n\"\"\"x.py - what?\"\"\"\n",
@@ -111,6 +113,8 @@ SPOILED = [
     ("docs/WALK.md", "`mailbox/gone.c: rgi_x`\n", "does not exist"),
     ("docs/WALK.md", "`mailbox/gone.h`\n", "does not exist"),
     ("docs/WALK.md", "[gone](gone.md)\n", "links to gone.md"),
+    ("base/memory.c", "int a = __atomic_load_n(b, c);\n", "docs/THREADS.md"),
+    ("rings/ring.c", "int a = ck_pr_load_64(b);\n", "docs/THREADS.md"),
     ("mailbox/extra.c", opened("extra.c", ""), "listed in no CMakeLists.txt"),
     ("mailbox/inbox_more.c", opened("inbox_more.c", ""), "listed in no CMake"),
 ]
