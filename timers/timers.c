@@ -92,11 +92,12 @@ slot_push(struct rgi_timers_slot *slot, struct rgi_timer *timer)
     rgi_list_push_back(&slot->list, &timer->link);
 }
 
+/* Moves everything from `source` to `slot`, which is empty. */
 static void
 slot_move(struct rgi_timers_slot *slot, struct rgi_timers_slot *source)
 {
-    if (rgi_list_empty(&slot->list) || source->earliest_ns < slot->earliest_ns)
-        slot->earliest_ns = source->earliest_ns;
+    rgi_assert(rgi_list_empty(&slot->list));
+    slot->earliest_ns = source->earliest_ns;
     rgi_list_splice_back(&slot->list, &source->list);
 }
 
@@ -448,8 +449,8 @@ rgi_timers_collect(struct rgi_timers *timers, uint64_t now_ns, size_t limit,
         if (slot_earliest(&timers->fresh) <= now_ns)
             settle(timers);
         taken += take(timers, now_ns, limit - taken, due);
-    } while (taken < limit && rgi_list_empty(&timers->run) &&
-             rgi_list_empty(&timers->fresh.list) && enter(timers, now_ns));
+        /* What the run still has is not due, and all else is later. */
+    } while (taken < limit && enter(timers, now_ns));
     return taken;
 }
 

@@ -130,9 +130,9 @@ struct rgi_timer *rgi_timers_pop(struct rgm_link *due);
 
 /*
  * How long a worker may sleep: no timer is due before the answer, in absolute
- * nanoseconds; RGM_NEVER when none will ever be. Exact unless the earliest
- * timer was cancelled or armed anew: then it can be early, and one collect at
- * that time makes it right.
+ * nanoseconds; RGM_NEVER when none will ever be. Exact, except that each timer
+ * cancelled or armed anew while it was the earliest can make one answer too
+ * early; a collect at that time makes up for it.
  * Cost: O(1).
  */
 uint64_t rgi_timers_next(struct rgi_timers *timers);
