@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * attempt.c - what does one try at an operation do?
+ *
+ * One function per kind. Every call on a socket is made non-blocking by its
+ * own flag, whatever the descriptor's mode; only listeners are non-blocking
+ * themselves, since accept has no such flag. EAGAIN and EINTR both mean later.
+ */
+
+#include "capabilities/threads/attempt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "capabilities/socket.h"
+
+_Static_assert(sizeof(struct rgm_vector) == sizeof(struct iovec) &&
+                   offsetof(struct rgm_vector, length_bytes) ==
+                       offsetof(struct iovec, iov_len),
+               "a vector is what the kernel calls one");
+
+static enum rgi_verdict
+finished(struct rgi_attempt *attempt, int status)
+{
+    attempt->status = status;
+    return RGI_FINISHED;
+}
+
+/* A call gave -1: is it too early, or is it over? */
+static enum rgi_verdict
+failed(struct rgi_attempt *attempt, int error)
+{
+    if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR)
+        return RGI_LATER;
+    return finished(attempt, -error);
+}
+
+static enum rgi_verdict
+attempt_listen(struct rgm_listen *listen, struct rgi_attempt *attempt)
+{
+    return finished(attempt, rgi_socket_listen(listen, RGI_SOCKET_NON_BLOCKING,
+                                               &attempt->made));
+}
+
+static enum rgi_verdict
+attempt_accept(struct rgm_accept *record, struct rgi_attempt *attempt)
+{
+    struct sockaddr_storage peer;
+    socklen_t length = sizeof(peer);
+    int fd = accept4(attempt->uses, (struct sockaddr *)&peer, &length,
+                     SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return rgi_socket_accept_goes_on(-errno) ? RGI_AGAIN
+                                                 : failed(attempt, errno);
+    rgi_socket_defaults(fd);
+    if (record->want_peer)
+        rgi_endpoint_from_kernel(&peer, length, &record->peer);
+    attempt->made = fd;
+    return finished(attempt, 0);
+}
+
+/* ----------------------------------------------------------------- connect */
+
+static void
+connect_discard(struct rgi_attempt *attempt)
+{
+    if (attempt->made >= 0)
+        close(attempt->made);
+    attempt->made = -1;
+    attempt->connecting = false;
+}
+
+static enum rgi_verdict
+connect_finish(struct rgi_attempt *attempt, int status)
+{
+    if (status == 0)
+        status = rgi_socket_make_blocking(attempt->made);
+    if (status == 0)
+        rgi_socket_defaults(attempt->made);
+    else
+        connect_discard(attempt);
+    attempt->connecting = false;
+    return finished(attempt, status);
+}
+
+/* EAGAIN is a Unix listener whose backlog is full: nothing was begun. EINTR is
+ * of a connect that goes on by itself. */
+static enum rgi_verdict
+connect_begin(const struct rgm_connect *record, struct rgi_attempt *attempt)
+{
+    struct sockaddr_storage address;
+    socklen_t length = rgi_endpoint_to_kernel(&record->endpoint, &address);
+
+    if (connect(attempt->made, (const struct sockaddr *)&address, length) == 0)
+        return connect_finish(attempt, 0);
+    if (errno == EAGAIN)
+        return RGI_LATER;
+    if (errno != EINPROGRESS && errno != EINTR)
+        return connect_finish(attempt, -errno);
+    attempt->connecting = true;
+    return RGI_LATER;
+}
+
+static enum rgi_verdict
+connect_look(struct rgi_attempt *attempt)
+{
+    struct pollfd entry = {attempt->made, POLLOUT, 0};
+
+    if (poll(&entry, 1, 0) <= 0)
+        return RGI_LATER;
+    return connect_finish(attempt, rgi_socket_error(attempt->made));
+}
+
+static enum rgi_verdict
+attempt_connect(struct rgm_connect *record, struct rgi_attempt *attempt)
+{
+    int status = 0;
+
+    if (attempt->connecting)
+        return connect_look(attempt);
+    if (attempt->made < 0)
+        status = rgi_socket_open(&record->endpoint, RGI_SOCKET_NON_BLOCKING,
+                                 &attempt->made);
+    return status < 0 ? finished(attempt, status)
+                      : connect_begin(record, attempt);
+}
+
+/* --------------------------------------------------------------- transfers */
+
+static enum rgi_verdict
+attempt_read(struct rgm_read *record, struct rgi_attempt *attempt)
+{
+    ssize_t count = recv(attempt->uses, record->memory, record->capacity_bytes,
+                         MSG_DONTWAIT);
+
+    if (count < 0)
+        return failed(attempt, errno);
+    record->count = (size_t)count;
+    record->end = count == 0;
+    return finished(attempt, 0);
+}
+
+/* Into a slot that is held for the length of the call only. */
+static enum rgi_verdict
+read_pooled_into(struct rgm_read_pooled *record, struct rgi_attempt *attempt,
+                 struct rgm_lease *lease)
+{
+    ssize_t count = recv(attempt->uses, lease->data, lease->length_bytes,
+                         MSG_DONTWAIT);
+    int error = errno;
+
+    if (count <= 0)
+        rgm_lease_drop(lease);
+    if (count < 0)
+        return failed(attempt, error);
+    record->count = (size_t)count;
+    record->end = count == 0;
+    if (count > 0) {
+        rgi_assert(rgm_lease_truncate(lease, record->count) == 0);
+        record->lease = *lease;
+    }
+    return finished(attempt, 0);
+}
+
+static enum rgi_verdict
+attempt_read_pooled(struct rgm_read_pooled *record,
+                    struct rgi_attempt *attempt)
+{
+    struct rgm_lease lease = {0};
+    int status = rgm_pool_try_acquire(record->pool, &lease);
+
+    attempt->starved = status == -EAGAIN;
+    if (status < 0)
+        return failed(attempt, -status);
+    return read_pooled_into(record, attempt, &lease);
+}
+
+/* One transfer: a write with more to say goes to the end of the line, so that
+ * a fast peer does not keep a thread for itself. */
+static enum rgi_verdict
+attempt_write(struct rgm_write *record, struct rgi_attempt *attempt)
+{
+    struct msghdr header = {
+        .msg_iov = (struct iovec *)(void *)record->window,
+        .msg_iovlen = rgi_write_window(record, &attempt->place),
+    };
+    ssize_t count = sendmsg(attempt->uses, &header,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    if (count < 0)
+        return failed(attempt, errno);
+    if (count == 0) /* would go on like that for ever */
+        return finished(attempt, -EIO);
+    if (!rgi_write_advance(record, &attempt->place, (size_t)count))
+        return RGI_AGAIN;
+    return finished(attempt, 0);
+}
+
+/* ------------------------------------------------------------------- rest */
+
+static enum rgi_verdict
+attempt_shutdown(struct rgi_attempt *attempt)
+{
+    return finished(attempt, shutdown(attempt->uses, SHUT_WR) < 0 ? -errno : 0);
+}
+
+/* Never a second time: whatever close(2) says, the number is free again and may
+ * be somebody else's. */
+static enum rgi_verdict
+attempt_close(struct rgi_attempt *attempt)
+{
+    return finished(attempt, close(attempt->uses) < 0 ? -errno : 0);
+}
+
+static enum rgi_verdict
+attempt_option(struct rgm_socket_option *record, struct rgi_attempt *attempt)
+{
+    int fd = attempt->uses;
+    int status = record->operation.kind == RGM_OP_SET_OPTION
+                     ? rgi_socket_option_set(fd, record->option, record->value)
+                     : rgi_socket_option_get(fd, record->option,
+                                             &record->value);
+
+    return finished(attempt, status);
+}
+
+static enum rgi_verdict
+attempt_names(struct rgm_names *record, struct rgi_attempt *attempt)
+{
+    return finished(attempt, rgi_socket_names(attempt->uses, &record->local,
+                                              &record->peer));
+}
+
+void
+rgi_attempt_prepare(struct rgm_operation *operation)
+{
+    struct rgi_attempt *attempt = rgi_attempt_of(operation);
+    const struct rgm_socket *socket = rgi_stream_uses(operation);
+
+    memset(attempt, 0, sizeof(*attempt));
+    attempt->uses = socket != NULL ? (int32_t)socket->resource : -1;
+    attempt->made = -1;
+}
+
+enum rgi_verdict
+rgi_attempt_run(struct rgm_operation *operation)
+{
+    struct rgi_attempt *attempt = rgi_attempt_of(operation);
+
+    switch (operation->kind) {
+    case RGM_OP_LISTEN:
+        return attempt_listen(rgi_listen_of(operation), attempt);
+    case RGM_OP_ACCEPT:
+        return attempt_accept(rgi_accept_of(operation), attempt);
+    case RGM_OP_CONNECT:
+        return attempt_connect(rgi_connect_of(operation), attempt);
+    case RGM_OP_READ:
+        return attempt_read(rgi_read_of(operation), attempt);
+    case RGM_OP_READ_POOLED:
+        return attempt_read_pooled(rgi_read_pooled_of(operation), attempt);
+    case RGM_OP_WRITE:
+        return attempt_write(rgi_write_of(operation), attempt);
+    case RGM_OP_SHUTDOWN:
+        return attempt_shutdown(attempt);
+    case RGM_OP_CLOSE:
+        return attempt_close(attempt);
+    case RGM_OP_SET_OPTION:
+    case RGM_OP_GET_OPTION:
+        return attempt_option(rgi_option_of(operation), attempt);
+    case RGM_OP_NAMES:
+        return attempt_names(rgi_names_of(operation), attempt);
+    default:
+        rgi_unreachable();
+    }
+}
+
+void
+rgi_attempt_give_up(struct rgm_operation *operation)
+{
+    struct rgi_attempt *attempt = rgi_attempt_of(operation);
+
+    if (operation->kind == RGM_OP_CONNECT)
+        connect_discard(attempt);
+    attempt->status = -ECANCELED;
+}
