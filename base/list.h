@@ -26,8 +26,8 @@
 #include "base/assert.h"
 
 /* The record that `pointer`, its member called `member`, lies in. */
-#define rgi_container_of(pointer, type, member)                               \
-    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define rgi_container_of(pointer, type, member)                                \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 static inline void
 rgi_list_init(struct rgm_link *list)

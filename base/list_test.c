@@ -44,8 +44,8 @@ zero_is_unlinked_and_a_new_list_is_empty(void)
 static void
 pushes_keep_order(void)
 {
-    struct record records[4] = {{.number = 0}, {.number = 1}, {.number = 2},
-                                {.number = 3}};
+    struct record records[4] = {
+        {.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}};
     struct rgm_link list;
 
     rgi_list_init(&list);
@@ -88,8 +88,8 @@ removal_needs_no_list(void)
 static void
 splice_appends_in_order(void)
 {
-    struct record records[4] = {{.number = 0}, {.number = 1}, {.number = 2},
-                                {.number = 3}};
+    struct record records[4] = {
+        {.number = 0}, {.number = 1}, {.number = 2}, {.number = 3}};
     struct rgm_link list, source;
 
     rgi_list_init(&list);
@@ -192,12 +192,12 @@ misuse_aborts(void)
     rgi_check(aborts(misuse_remove_unlinked));
 }
 
-#define CASES(X)                                                              \
-    X(list, zero_is_unlinked_and_a_new_list_is_empty)                         \
-    X(list, pushes_keep_order)                                                \
-    X(list, removal_needs_no_list)                                            \
-    X(list, splice_appends_in_order)                                          \
-    X(list, valid_sees_a_torn_list)                                           \
+#define CASES(X)                                                               \
+    X(list, zero_is_unlinked_and_a_new_list_is_empty)                          \
+    X(list, pushes_keep_order)                                                 \
+    X(list, removal_needs_no_list)                                             \
+    X(list, splice_appends_in_order)                                           \
+    X(list, valid_sees_a_torn_list)                                            \
     X(list, misuse_aborts)
 
 RGI_CASES(CASES)

@@ -70,8 +70,8 @@ must_fail(void)
      * Publishes to the other allocating threads that one more has passed;
      * exactly one of them sees the count go from 1 to 0.
      */
-    return atomic_fetch_sub_explicit(&until_failure, 1,
-                                     memory_order_relaxed) == 1;
+    return atomic_fetch_sub_explicit(&until_failure, 1, memory_order_relaxed) ==
+           1;
 }
 
 void *

@@ -187,14 +187,14 @@ an_allocator_can_be_put_underneath(void)
     rgi_check(own_allocations == 1 && own_releases == 1);
 }
 
-#define CASES(X)                                                              \
-    X(memory, blocks_are_zeroed)                                              \
-    X(memory, blocks_are_aligned)                                             \
-    X(memory, sizes_at_the_edges)                                             \
-    X(memory, live_blocks_are_counted)                                        \
-    X(memory, the_nth_allocation_fails)                                       \
-    X(memory, a_failure_not_reached_is_told)                                  \
-    X(memory, one_failure_over_all_threads)                                   \
+#define CASES(X)                                                               \
+    X(memory, blocks_are_zeroed)                                               \
+    X(memory, blocks_are_aligned)                                              \
+    X(memory, sizes_at_the_edges)                                              \
+    X(memory, live_blocks_are_counted)                                         \
+    X(memory, the_nth_allocation_fails)                                        \
+    X(memory, a_failure_not_reached_is_told)                                   \
+    X(memory, one_failure_over_all_threads)                                    \
     X(memory, an_allocator_can_be_put_underneath)
 
 RGI_CASES(CASES)

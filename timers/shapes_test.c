@@ -52,8 +52,8 @@ static void
 note_fired(const union node *node)
 {
     fired++;
-    fired_digest = (fired_digest ^ (uint64_t)(node - nodes)) *
-                   UINT64_C(0x100000001b3);
+    fired_digest =
+        (fired_digest ^ (uint64_t)(node - nodes)) * UINT64_C(0x100000001b3);
 }
 
 /* ---- queue -------------------------------------------------------------- */
@@ -303,8 +303,7 @@ lap(struct shape *shape, int part, int round, uint64_t *start_ns)
 {
     uint64_t end_ns = now_ns();
 
-    shape->ns[part][round] =
-        (double)(end_ns - *start_ns) / (double)node_count;
+    shape->ns[part][round] = (double)(end_ns - *start_ns) / (double)node_count;
     *start_ns = now_ns();
 }
 

@@ -26,8 +26,7 @@
 
 #include "base/list.h"
 
-_Static_assert(RGI_TIMERS_LEVELS * RGI_TIMERS_LEVEL_BITS +
-                       RGI_TIMERS_TICK_BITS == 64,
+_Static_assert((64 - RGI_TIMERS_TICK_BITS) % RGI_TIMERS_LEVEL_BITS == 0,
                "the levels reach exactly as far as a deadline can");
 _Static_assert(RGI_TIMERS_SLOTS == 64, "one word holds a level's bits");
 _Static_assert(sizeof(struct rgi_timer) <= 48, "a timer must stay small");
@@ -62,10 +61,9 @@ static uint64_t
 slot_start(const struct rgi_timers *timers, unsigned level, unsigned index)
 {
     unsigned shift = level * RGI_TIMERS_LEVEL_BITS;
+    uint64_t circle = timers->tick >> shift >> RGI_TIMERS_LEVEL_BITS;
 
-    return ((timers->tick >> shift >> RGI_TIMERS_LEVEL_BITS
-                                          << RGI_TIMERS_LEVEL_BITS) +
-            index) << shift;
+    return ((circle << RGI_TIMERS_LEVEL_BITS) + index) << shift;
 }
 
 /* The level at which `tick`, later than the wheel's, first differs from it. */
@@ -213,8 +211,7 @@ first_slot(struct rgi_timers *timers, unsigned *ret_level, unsigned *ret_index)
 {
     for (unsigned level = 0; level < RGI_TIMERS_LEVELS; level++) {
         while (timers->occupied[level] != 0) {
-            unsigned index =
-                (unsigned)__builtin_ctzll(timers->occupied[level]);
+            unsigned index = (unsigned)__builtin_ctzll(timers->occupied[level]);
             struct rgi_timers_slot *slot = &timers->slots[level][index];
 
             if (!rgi_list_empty(&slot->list)) {
@@ -361,8 +358,7 @@ take(struct rgi_timers *timers, uint64_t now_ns, size_t limit,
     struct rgm_link *end = first;
     size_t taken = 0;
 
-    while (taken < limit && end != &timers->run &&
-           deadline_of(end) <= now_ns) {
+    while (taken < limit && end != &timers->run && deadline_of(end) <= now_ns) {
         timer_of(end)->place = RGI_TIMER_COLLECTED;
         end = end->next;
         taken++;
@@ -417,8 +413,8 @@ enter(struct rgi_timers *timers, uint64_t now_ns)
     unsigned level = 0, index = 0;
     struct rgi_timers_slot *slot = first_slot(timers, &level, &index);
     uint64_t today = tick_of(now_ns);
-    uint64_t start = slot == NULL ? UINT64_MAX
-                                  : slot_start(timers, level, index);
+    uint64_t start =
+        slot == NULL ? UINT64_MAX : slot_start(timers, level, index);
 
     if (slot == NULL || slot->earliest_ns > now_ns) {
         if (today > timers->tick && today < start)
@@ -526,8 +522,8 @@ unpacked_valid(const struct rgi_timers *timers, size_t *count)
         return false;
     for (const struct rgm_link *link = list->next; link != list;
          link = link->next)
-        if (shift == 0 || tick_of(deadline_of(link)) >> shift !=
-                              timers->tick >> shift)
+        if (shift == 0 ||
+            tick_of(deadline_of(link)) >> shift != timers->tick >> shift)
             return false;
     return true;
 }

@@ -72,12 +72,12 @@ struct rgi_timers_slot {
 
 /* The queue; its fields are timers.c's alone. */
 struct rgi_timers {
-    uint64_t tick;  /* the wheel stands here; it never goes back */
-    size_t count;   /* timers armed */
-    struct rgm_link run;             /* up to `tick`, in order of delivery */
+    uint64_t tick;       /* the wheel stands here; it never goes back */
+    size_t count;        /* timers armed */
+    struct rgm_link run; /* up to `tick`, in order of delivery */
     struct rgi_timers_slot fresh;    /* up to `tick`, not yet merged in `run` */
     struct rgi_timers_slot unpacked; /* being spread over the finer levels */
-    unsigned unpacked_level;         /* where it came from; 0 when there is none */
+    unsigned unpacked_level; /* where it came from; 0 when there is none */
     uint64_t occupied[RGI_TIMERS_LEVELS]; /* a clear bit is an empty slot */
     struct rgi_timers_slot slots[RGI_TIMERS_LEVELS][RGI_TIMERS_SLOTS];
 };

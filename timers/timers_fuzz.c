@@ -38,12 +38,12 @@ struct entry {
 struct round {
     uint64_t random;
     uint64_t now_ns;
-    unsigned spread_bits;  /* deadlines lie about 2^spread_bits ns away */
+    unsigned spread_bits; /* deadlines lie about 2^spread_bits ns away */
     uint32_t timer_count;
-    bool always_limited;   /* so that full slots are met in small pieces */
-    size_t withdrawn;      /* cancelled or armed anew while armed */
+    bool always_limited; /* so that full slots are met in small pieces */
+    size_t withdrawn;    /* cancelled or armed anew while armed */
     struct rgm_link due;
-    size_t due_count;      /* of `expected`: collected, not delivered */
+    size_t due_count; /* of `expected`: collected, not delivered */
     size_t entry_count;
 };
 
@@ -80,8 +80,8 @@ static uint64_t
 draw_edge(struct round *round)
 {
     uint64_t level = draw_below(round, RGI_TIMERS_LEVELS);
-    uint64_t width_ns = UINT64_C(1) << (RGI_TIMERS_TICK_BITS +
-                                        level * RGI_TIMERS_LEVEL_BITS);
+    uint64_t width_ns =
+        UINT64_C(1) << (RGI_TIMERS_TICK_BITS + level * RGI_TIMERS_LEVEL_BITS);
     uint64_t edge_ns = later(round->now_ns, width_ns) & ~(width_ns - 1);
 
     return later(edge_ns, draw_below(round, 3)) - 1;
@@ -155,8 +155,7 @@ model_remove(struct entry *entries, size_t *count, size_t at, uint32_t index)
     if (at == *count)
         return false;
     (*count)--;
-    memmove(&entries[at], &entries[at + 1],
-            (*count - at) * sizeof(entries[0]));
+    memmove(&entries[at], &entries[at + 1], (*count - at) * sizeof(entries[0]));
     return true;
 }
 
@@ -250,8 +249,7 @@ deliver(struct round *round, size_t count)
         rgi_check(!rgi_timer_pending(timer));
     }
     round->due_count -= count;
-    memmove(expected, expected + count,
-            round->due_count * sizeof(expected[0]));
+    memmove(expected, expected + count, round->due_count * sizeof(expected[0]));
 }
 
 static void
@@ -282,9 +280,8 @@ move_time(struct round *round)
         break;
     default:
         round->now_ns =
-            later(round->now_ns,
-                  draw(round) >> (64 - round->spread_bits) >>
-                      draw_below(round, 10));
+            later(round->now_ns, draw(round) >> (64 - round->spread_bits) >>
+                                     draw_below(round, 10));
     }
 }
 

@@ -539,8 +539,8 @@ field_b79_every_width_of_delay(void)
 static void
 field_b79_huge_means_not_in_this_run(void)
 {
-    static const uint64_t deadlines_ns[] = {
-        INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 1, RGM_NEVER};
+    static const uint64_t deadlines_ns[] = {INT64_MAX, (uint64_t)INT64_MAX + 1,
+                                            UINT64_MAX - 1, RGM_NEVER};
     struct rgi_timer timers[4] = {0};
 
     set_up_at(start_ns);
@@ -685,8 +685,7 @@ field_b80_one_wake_for_one_timer(void)
         struct rgi_timer timer = {0};
 
         set_up_at(start_ns);
-        rgi_timers_arm(&queue, &timer,
-                       start_ns + (UINT64_C(3) << bit) / 2);
+        rgi_timers_arm(&queue, &timer, start_ns + (UINT64_C(3) << bit) / 2);
         rgi_check(wakes_until_due() == 1);
     }
 }
@@ -739,32 +738,32 @@ valid_sees_damage(void)
     rgi_check(!rgi_timers_valid(&queue));
 }
 
-#define CASES(X)                                                              \
-    X(timers, an_empty_queue_is_quiet)                                        \
-    X(timers, tmr_18_one_timer_is_exact)                                      \
-    X(timers, tmr_18_order_is_exact_to_the_nanosecond)                        \
-    X(timers, tmr_18_ties_keep_the_order_of_arming)                           \
-    X(timers, tmr_18_rearming_goes_behind_equal_deadlines)                    \
-    X(timers, tmr_18_a_limit_takes_a_prefix)                                  \
-    X(timers, tmr_18_collecting_appends)                                      \
-    X(timers, tmr_18_nothing_is_allocated)                                    \
-    X(timers, tmr_18_work_of_one_collect_is_bounded)                          \
-    X(timers, tmr_18_cancel_while_a_slot_is_unpacked)                         \
-    X(timers, tmr_18_a_million_timers)                                        \
-    X(timers, tmr_06_rearming_later_and_earlier)                              \
-    X(timers, tmr_19_an_old_use_never_affects_a_newer_one)                    \
-    X(timers, tmr_20_cancelled_timers_leave_nothing)                          \
-    X(timers, tmr_20_an_emptied_slot_costs_one_look)                          \
-    X(timers, field_b14_cancel_before_during_and_after)                       \
-    X(timers, field_b14_one_delivery_cancels_the_rest)                        \
-    X(timers, field_b79_every_width_of_delay)                                 \
-    X(timers, field_b79_huge_means_not_in_this_run)                           \
-    X(timers, field_b79_rearming_zero_lets_others_proceed)                    \
-    X(timers, field_b80_a_clock_just_under_each_wrap)                         \
-    X(timers, field_b80_deadlines_in_the_past)                                \
-    X(timers, field_b80_a_clock_that_steps_back)                              \
-    X(timers, field_b80_one_wake_for_one_timer)                               \
-    X(timers, field_b80_one_wake_for_a_cancelled_timer)                       \
+#define CASES(X)                                                               \
+    X(timers, an_empty_queue_is_quiet)                                         \
+    X(timers, tmr_18_one_timer_is_exact)                                       \
+    X(timers, tmr_18_order_is_exact_to_the_nanosecond)                         \
+    X(timers, tmr_18_ties_keep_the_order_of_arming)                            \
+    X(timers, tmr_18_rearming_goes_behind_equal_deadlines)                     \
+    X(timers, tmr_18_a_limit_takes_a_prefix)                                   \
+    X(timers, tmr_18_collecting_appends)                                       \
+    X(timers, tmr_18_nothing_is_allocated)                                     \
+    X(timers, tmr_18_work_of_one_collect_is_bounded)                           \
+    X(timers, tmr_18_cancel_while_a_slot_is_unpacked)                          \
+    X(timers, tmr_18_a_million_timers)                                         \
+    X(timers, tmr_06_rearming_later_and_earlier)                               \
+    X(timers, tmr_19_an_old_use_never_affects_a_newer_one)                     \
+    X(timers, tmr_20_cancelled_timers_leave_nothing)                           \
+    X(timers, tmr_20_an_emptied_slot_costs_one_look)                           \
+    X(timers, field_b14_cancel_before_during_and_after)                        \
+    X(timers, field_b14_one_delivery_cancels_the_rest)                         \
+    X(timers, field_b79_every_width_of_delay)                                  \
+    X(timers, field_b79_huge_means_not_in_this_run)                            \
+    X(timers, field_b79_rearming_zero_lets_others_proceed)                     \
+    X(timers, field_b80_a_clock_just_under_each_wrap)                          \
+    X(timers, field_b80_deadlines_in_the_past)                                 \
+    X(timers, field_b80_a_clock_that_steps_back)                               \
+    X(timers, field_b80_one_wake_for_one_timer)                                \
+    X(timers, field_b80_one_wake_for_a_cancelled_timer)                        \
     X(timers, valid_sees_damage)
 
 RGI_CASES(CASES)
