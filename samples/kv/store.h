@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KV_STORE_H
+#define KV_STORE_H
+
+/*
+ * store.h - what are one worker's keys worth, and until when?
+ *
+ * A hash table of keys with a value each, and a heap of those that expire.
+ * Small values lie behind their key and are copied in and out. Larger ones are
+ * blocks that are never changed: a view of one is all a reader needs, and it
+ * stays right whatever happens to the key.
+ *
+ * Time is an argument, in ns; a key is gone at its deadline exactly. The hash
+ * is an argument too, since whoever chose the worker has computed it.
+ *
+ * Thread: owner, for all of it; views may be dropped anywhere.
+ */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* For the macros that hash by themselves; ours are given the hash. */
+#define HASH_FUNCTION(key, length, result)                                    \
+    ((result) = (unsigned)XXH3_64bits((key), (length)))
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include <ringmail/lease.h>
+
+#include "samples/kv/bytes.h"
+
+/* Values up to here may be copied; larger ones are views. */
+#define STORE_SMALL_MAX 128
+#define STORE_VALUE_MAX (UINT32_C(512) * 1024 * 1024)
+
+struct store_entry {
+    UT_hash_handle hh;
+    uint64_t expires_ns; /* RGM_NEVER: it does not */
+    uint32_t heap_at;
+    uint32_t key_bytes;
+    uint32_t value_bytes;
+    uint32_t small_capacity; /* of the room behind the key */
+    uint32_t block_capacity; /* of the block, when it is our own */
+    uint32_t kind;           /* enum store_kind, store.c */
+    _Alignas(8) char bytes[]; /* the key, then the room */
+};
+
+struct store_deadline {
+    uint64_t expires_ns;
+    struct store_entry *entry;
+};
+
+struct store {
+    struct store_entry *entries; /* uthash's head */
+    struct store_deadline *heap; /* [0] is the next to expire */
+    uint32_t heap_count;
+    uint32_t heap_capacity;
+    uint64_t expired; /* how many ever were */
+};
+
+/* What to store. */
+struct store_value {
+    struct bytes bytes;
+    /* When not empty: keeps `bytes`, which is a part of it. The store may keep
+     * a view of its own instead of a copy if that wastes little of own_bytes,
+     * the memory the view keeps from being used otherwise. */
+    struct rgm_view view;
+    size_t own_bytes;
+};
+
+static inline uint64_t
+store_hash(struct bytes key)
+{
+    return XXH3_64bits(key.data, key.length_bytes);
+}
+
+/* All zero is an empty store. Clearing frees everything and keeps nothing. */
+void store_clear(struct store *store);
+
+static inline size_t
+store_count(const struct store *store)
+{
+    return HASH_COUNT(store->entries);
+}
+
+/* The entry of the key, or NULL; an expired one is removed instead. It is
+ * valid until the store is changed. */
+struct store_entry *store_find(struct store *store, struct bytes key,
+                               uint64_t hash, uint64_t now_ns);
+
+/* As an expiry: leave it as it is. */
+#define STORE_SAME_EXPIRY 0
+
+/*
+ * Set a key's value, whether or not it exists. `entry` is what store_find()
+ * gave for it.
+ *
+ * Returns: 0, or -ENOMEM and nothing has changed.
+ */
+RGM_MUST_USE int store_put(struct store *store, struct store_entry *entry,
+                           struct bytes key, uint64_t hash,
+                           const struct store_value *value,
+                           uint64_t expires_ns);
+
+/* Put more behind a value. Returns: 0, -ENOMEM, or -EFBIG when it would become
+ * longer than STORE_VALUE_MAX; then nothing has changed. */
+RGM_MUST_USE int store_append(struct store_entry *entry, struct bytes more);
+
+/* Set when it expires, or RGM_NEVER. Returns: 0, or -ENOMEM. */
+RGM_MUST_USE int store_expire(struct store *store, struct store_entry *entry,
+                              uint64_t expires_ns);
+
+void store_delete(struct store *store, struct store_entry *entry);
+
+/* The value, for now. */
+struct bytes store_get(const struct store_entry *entry);
+
+/*
+ * The value, for as long as you like.
+ *
+ * Owns:    on true the caller owns *ret_view.
+ * Returns: false for a value that lies behind its key: it must be copied.
+ */
+bool store_view(const struct store_entry *entry, struct rgm_view *ret_view);
+
+/* When the next key expires, RGM_NEVER if none does. */
+static inline uint64_t
+store_next_expiry(const struct store *store)
+{
+    return store->heap_count > 0 ? store->heap[0].expires_ns : RGM_NEVER;
+}
+
+/* Remove at most `limit` keys whose time has come. Returns how many. */
+size_t store_remove_expired(struct store *store, uint64_t now_ns,
+                            size_t limit);
+
+#endif /* KV_STORE_H */
