@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""report.py - what do the samples of a run say, and is it good enough?
+
+    bench/report.py RESULT.json        tables again, from a recorded run
+    bench/report.py RESULT.json --svg OUT.svg
+
+A ratio is computed within each round; its median comes with a 95 % interval by
+bootstrap over the rounds. A goal is `met` only if the whole interval lies on the
+right side of it, `missed` if the whole of it lies on the wrong side, and `open`
+otherwise: more rounds may decide.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import workloads
+
+RESAMPLES = 4000
+SEED = 20260101
+
+
+def quantile(ordered, q):
+    """Of a sorted list, linear between neighbours."""
+    place = q * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def interval(values):
+    """95 % interval of the median. The same values give the same interval."""
+    chance = random.Random(SEED)
+    medians = sorted(statistics.median(chance.choices(values, k=len(values)))
+                     for _ in range(RESAMPLES))
+    return quantile(medians, 0.025), quantile(medians, 0.975)
+
+
+def load_of(part):
+    """"W4 c50/ours" belongs to the load "W4 c50", "W2 one-way" to none."""
+    return part.split("/")[0] if "/" in part else None
+
+
+def sample(run, part, series, number):
+    """The value of one round, or None."""
+    values = run["samples"].get(part, {}).get(series, [])
+    return values[number] if number < len(values) else None
+
+
+def within_rounds(run, ratio):
+    """The ratio in every round that has all it needs and was not dropped."""
+    dropped = set(run["dropped"].get(load_of(ratio.over[0][0]), []))
+    values = []
+    for number in range(run["options"]["rounds"]):
+        over = [sample(run, *pair, number) for pair in ratio.over]
+        under = [sample(run, *pair, number) for pair in ratio.under]
+        if number in dropped or None in over or None in under:
+            continue
+        values.append(sum(over) / len(over) /
+                      (sum(under) / len(under) if under else 1))
+    return values, len(dropped)
+
+
+def verdict(better, bound, low, high):
+    if bound is None:
+        return "-"
+    if better == "<=":
+        return "met" if high <= bound else "missed" if low > bound else "open"
+    return "met" if low >= bound else "missed" if high < bound else "open"
+
+
+def judge(run):
+    judged = []
+    for ratio in workloads.RATIOS:
+        values, dropped = within_rounds(run, ratio)
+        if not values:
+            continue
+        low, high = interval(values)
+        judged.append({
+            "id": ratio.id, "workload": ratio.workload, "text": ratio.text,
+            "median": statistics.median(values), "low": low, "high": high,
+            "rounds": len(values), "dropped": dropped, "unit": ratio.unit,
+            "better": ratio.better, "floor": ratio.floor, "full": ratio.full,
+            "floor_verdict": verdict(ratio.better, ratio.floor, low, high),
+            "full_verdict": verdict(ratio.better, ratio.full, low, high)})
+    return judged
+
+
+def number(value):
+    if abs(value) >= 100000:
+        return f"{value / 1000:.0f}k"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def print_samples(run, out):
+    print(f"{'median [5 % - 95 %] of the rounds kept':44}", file=out)
+    for part, all_series in run["samples"].items():
+        dropped = run["dropped"].get(load_of(part), [])
+        cells = []
+        for series, values in all_series.items():
+            kept = sorted(v for i, v in enumerate(values)
+                          if v is not None and i not in dropped)
+            if kept:
+                cells.append(f"{series} {number(statistics.median(kept))} "
+                             f"[{number(quantile(kept, 0.05))} - "
+                             f"{number(quantile(kept, 0.95))}]")
+        print(f"  {part:18} {'  '.join(cells) or 'every round dropped'}",
+              file=out)
+
+
+def bound(judged, which):
+    value = judged[which]
+    if value is None:
+        return "-"
+    return f"{judged['better']} {value:g} {judged[which + '_verdict']}"
+
+
+def print_ratios(judged, out):
+    print(f"\n{'within-round ratio':40} {'median':>7} {'95 % interval':>16}"
+          f" {'rounds':>6} {'now':>15} {'in the end':>15}", file=out)
+    for one in judged:
+        span = f"[{number(one['low'])} - {number(one['high'])}]"
+        print(f"{one['workload']:3} {one['text']:36} "
+              f"{number(one['median']):>7} {span:>16} {one['rounds']:>6}"
+              f" {bound(one, 'floor'):>15} {bound(one, 'full'):>15}", file=out)
+
+
+def print_notes(run, out):
+    for load, rounds in run["dropped"].items():
+        if rounds:
+            print(f"{load}: {len(rounds)} of {run['options']['rounds']} rounds "
+                  f"dropped, a server was under {workloads.BUSY_MIN:.0f} % busy",
+                  file=out)
+    for failure in run["failures"]:
+        print(f"failed: {failure}", file=out)
+    machine = run["machine"]
+    print(f"\ncommit {run['commit']}{' and local changes' * run['dirty']}, "
+          f"{run['date']}; {machine['cpus']} x {machine['cpu']}, Linux "
+          f"{machine['kernel']}, {machine['compiler']}", file=out)
+    print(f"meanwhile other programs used {machine['others_percent']:.1f} % of "
+          f"the CPUs, the host took {machine['steal_percent']:.1f} %", file=out)
+
+
+def print_all(run, out=sys.stdout):
+    print_samples(run, out)
+    print_ratios(run["ratios"], out)
+    print_notes(run, out)
+
+
+# -- plot ---------------------------------------------------------------------
+
+def plot_rows(judged):
+    """Distance to the bound: below 1 is good, whatever the ratio's sense."""
+    for one in judged:
+        goal = one["floor"] if one["floor"] is not None else one["full"]
+        if goal is None:
+            continue
+        values = (one["median"], one["low"], one["high"])
+        if one["better"] == ">=":
+            rel = [goal / v for v in (values[0], values[2], values[1])]
+        else:
+            rel = [v / goal for v in values]
+        asked = "" if one["floor"] is not None else " (later)"
+        yield (f"{one['workload']} {one['text']} {one['better']} "
+               f"{goal:g}{asked}", rel)
+
+
+def plot_script(run, path):
+    rows = list(plot_rows(run["ratios"]))
+    data = "\n".join(f"{len(rows) - i} {m:.4f} {l:.4f} {h:.4f}"
+                     for i, (_, (m, l, h)) in enumerate(rows))
+    tics = ", ".join(f'"{text}" {len(rows) - i}'
+                     for i, (text, _) in enumerate(rows))
+    return f"""
+set terminal svg size 900,{110 + 26 * len(rows)} font "sans,12" background "white"
+set output "{path}"
+set title "ringmail {run['commit']}: ratio to its goal, median and 95 % interval, \
+{run['options']['rounds']} rounds"
+set xlabel "1 is the goal; left of it is better"
+set logscale x 2
+set xrange [0.125:8]
+set yrange [0:{len(rows) + 1}]
+set ytics ({tics})
+set grid x
+set arrow from 1, graph 0 to 1, graph 1 nohead lw 2 lc rgb "#888888"
+unset key
+$ratios << EOD
+{data}
+EOD
+plot $ratios using 2:1:3:4 with xerrorbars pt 7 ps 0.7 lw 2 lc rgb "#1f5fa8"
+"""
+
+
+def plot(run, path):
+    """An SVG file by gnuplot. Returns whether there is one."""
+    if shutil.which("gnuplot") is None or not any(plot_rows(run["ratios"])):
+        return False
+    done = subprocess.run(["gnuplot"], input=plot_script(run, path), text=True,
+                          stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        print(f"gnuplot: {done.stderr.strip()}", file=sys.stderr)
+    return done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("result")
+    parser.add_argument("--svg", help="write the plot here")
+    args = parser.parse_args()
+    with open(args.result, encoding="utf-8") as file:
+        run = json.load(file)
+    run["ratios"] = judge(run)
+    print_all(run)
+    if args.svg and not plot(run, args.svg):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
