@@ -48,6 +48,13 @@ rgi_pool_watch(struct rgm_pool *pool, unsigned index, void (*wake)(void *),
     pool->takers[index].argument = argument;
 }
 
+bool
+rgi_pool_is_watched_by(const struct rgm_pool *pool, unsigned index,
+                       const void *argument)
+{
+    return pool->takers[index].argument == argument;
+}
+
 /* Sets and clears bits of the mask, fully ordered; returns what it was. */
 static uint64_t
 mask_change(struct rgm_pool *pool, uint64_t set, uint64_t clear)

@@ -36,6 +36,11 @@
 void rgi_pool_watch(struct rgm_pool *pool, unsigned index,
                     void (*wake)(void *argument), void *argument);
 
+/* Whether that has been done, with this argument: the pool may be a new one
+ * where an older one was. Thread: the taker's. */
+bool rgi_pool_is_watched_by(const struct rgm_pool *pool, unsigned index,
+                            const void *argument);
+
 /* Marks a known taker as waiting; marking twice is marking once.
  * Thread: the taker's. Cost: one compare-and-swap per 32 slots. */
 void rgi_pool_hungry(struct rgm_pool *pool, unsigned index);

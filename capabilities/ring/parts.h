@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPABILITIES_RING_PARTS_H
+#define CAPABILITIES_RING_PARTS_H
+
+/*
+ * parts.h - what is the ring provider made of? For this folder only.
+ *
+ *     begin --> attempt --> end --> answer          one kind: stream.c, pooled.c
+ *                 ^          |
+ *                 '-- wait --'   for input, output, a while, a slot: ring.c
+ *
+ * An operation holds one place among those in the kernel from its first attempt
+ * to its answer. Between two attempts, and before the first when there is no
+ * room, it waits in a list from which a cancel takes it.
+ */
+
+#include <ringmail/provider.h>
+
+#include "base/list.h"
+#include "capabilities/operation.h"
+#include "capabilities/stream.h"
+#include "rings/buffers.h"
+#include "rings/ring.h"
+
+/* What follows for an operation: an answer (0 or a negative errno), or ... */
+enum rgi_step {
+    RGI_STEP_ATTEMPT = 1, /* its own entry */
+    RGI_STEP_INPUT,       /* wait until its descriptor can be read, then that */
+    RGI_STEP_OUTPUT,      /* likewise, written */
+    RGI_STEP_PAUSE,       /* likewise, a millisecond */
+    RGI_STEP_SLOT         /* wait for a slot of its pool */
+};
+
+/* ------------------------------------------------------------------ sockets */
+
+/* A socket. Its index and generation are the `resource` of its handle. */
+struct rgi_channel {
+    int fd;
+    uint32_t generation;
+    uint32_t index;
+    bool open;
+    bool more; /* the last receive said that it left something */
+    bool shut; /* output has been ended */
+    uint32_t next_free;
+};
+
+#define RGI_CHANNELS_PER_CHUNK 256u
+#define RGI_CHANNEL_CHUNKS 4096u
+#define RGI_CHANNEL_NONE UINT32_MAX
+
+struct rgi_channels {
+    struct rgi_channel *chunks[RGI_CHANNEL_CHUNKS];
+    uint32_t made;
+    uint32_t first_free;
+};
+
+void rgi_channels_init(struct rgi_channels *channels);
+
+/* Closes what is still open and frees the records. */
+void rgi_channels_close(struct rgi_channels *channels);
+
+/* A record without a descriptor yet. Allocates nothing once warm. */
+struct rgi_channel *rgi_channel_take(struct rgi_channels *channels);
+
+/* Its handles name nothing from now on. The descriptor is the caller's. */
+void rgi_channel_give(struct rgi_channels *channels,
+                      struct rgi_channel *channel);
+
+/* Returns: NULL when the handle is of another life of the record. */
+struct rgi_channel *rgi_channel_find(const struct rgi_channels *channels,
+                                     uint64_t resource);
+uint64_t rgi_channel_resource(const struct rgi_channel *channel);
+
+/* ------------------------------------------------------------------- tasks */
+
+struct rgi_ring_pool;
+
+/* Memory for an address, while the kernel may look at it. */
+struct rgi_room {
+    struct rgi_room *next;
+    socklen_t length;
+    struct sockaddr_storage address;
+};
+
+/* The provider's part of an operation; lies in its `scratch`. */
+struct rgi_task {
+    struct rgi_channel *channel; /* used, or to be filled */
+    int fd;                      /* of its attempts */
+    uint8_t step;                /* of its next or present entry; 0: not begun */
+    bool queued : 1;             /* in `waiting` or a pool's `starved` */
+    bool started : 1;            /* has a place among those in the kernel */
+    bool chooses : 1;            /* read_pooled: the kernel picks the slot */
+    bool has_slot : 1;           /* read_pooled: it brings its own */
+    union {
+        struct rgi_write_place place; /* write */
+        struct rgi_room *room;        /* accept, connect */
+        struct {                      /* read_pooled */
+            struct rgi_ring_pool *pool;
+            uint32_t slot;
+        };
+    };
+    struct rgm_link link; /* in `waiting`, `stopping` or a pool's `starved` */
+};
+
+_Static_assert(sizeof(struct rgi_task) <=
+                   sizeof(((struct rgm_operation *)0)->scratch),
+               "a task must fit the provider's part of an operation");
+
+static inline struct rgi_task *
+rgi_task_of(struct rgm_operation *operation)
+{
+    return (struct rgi_task *)(void *)operation->scratch;
+}
+
+static inline struct rgm_operation *
+rgi_task_operation(struct rgm_link *link)
+{
+    void *task = rgi_container_of(link, struct rgi_task, link);
+
+    return rgi_container_of(task, struct rgm_operation, scratch);
+}
+
+/* ------------------------------------------------------------------- pools */
+
+/* What the ring knows of a pool that is read into. */
+struct rgi_ring_pool {
+    struct rgi_buffers buffers;
+    struct rgi_ring_provider *provider;
+    struct rgi_ring_pool *next;
+    struct rgm_link starved; /* reads that have data and no slot for it */
+    uint32_t choosing;       /* reads in the kernel that would pick a slot */
+    uint32_t fed;            /* atomic: the pool's wake has come */
+    bool hungry;             /* the pool has our mark, or owes us a wake */
+};
+
+/* ---------------------------------------------------------------- provider */
+
+struct rgi_ring_provider {
+    struct rgm_provider head;
+    struct rgi_ring ring;
+    struct rgm_turn done;     /* completed and not handed over yet */
+    struct rgm_link waiting;  /* for room in the kernel, first in first out */
+    struct rgm_link stopping; /* in the kernel; their cancel is not yet */
+    uint32_t started;         /* operations that have a place in the kernel */
+    uint32_t started_max;
+    int bell;
+    bool bell_armed;
+    bool rang;
+    int failed;      /* what ended the ring; 0: nothing */
+    uint32_t worker; /* its number, and our place among takers of pools */
+    uint32_t lent_max;
+    struct rgi_ring_pool *pools;
+    uint16_t pools_count;
+    struct rgi_room *rooms; /* unused ones */
+    struct rgi_channels channels;
+};
+
+/* One kind of operation, as the ring carries it out. */
+struct rgi_ring_kind {
+    /* Makes it ready. Returns a step or the answer. */
+    int (*begin)(struct rgi_ring_provider *p, struct rgm_operation *operation);
+    /* Fills in the entry of an attempt. */
+    void (*prepare)(struct rgi_ring_provider *p,
+                    struct rgm_operation *operation,
+                    struct io_uring_sqe *entry);
+    /* Judges what came back. Returns a step or the answer. */
+    int (*end)(struct rgi_ring_provider *p, struct rgm_operation *operation,
+               int result, uint32_t flags);
+    /* NULL, or takes back what begin and the attempts took, when it fails. */
+    void (*undo)(struct rgi_ring_provider *p, struct rgm_operation *operation);
+};
+
+/* rgm_provider_ring.open on another kernel, for tests; calls NULL: the real. */
+RGM_MUST_USE int
+rgi_ring_provider_open(const struct rgm_provider_options *options,
+                       const struct rgi_ring_calls *calls,
+                       struct rgm_provider **ret_provider, char *why,
+                       size_t why_size);
+
+extern const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT];
+
+/* stream.c: finds the channel of the socket an operation uses.
+ * Returns: 0 or -EBADF. */
+int rgi_ring_use(struct rgi_ring_provider *p, struct rgm_operation *operation);
+
+/* ring.c: puts it at the end of a list where a cancel finds it, and back. */
+void rgi_ring_enqueue(struct rgi_ring_provider *p, struct rgm_link *list,
+                      struct rgm_operation *operation);
+struct rgm_operation *rgi_ring_dequeue(struct rgi_ring_provider *p,
+                                       struct rgm_link *list);
+
+/* ring.c: takes the step or gives the answer. */
+void rgi_ring_go_on(struct rgi_ring_provider *p,
+                    struct rgm_operation *operation, int step);
+
+/* pooled.c */
+int rgi_pooled_begin(struct rgi_ring_provider *p,
+                     struct rgm_operation *operation);
+void rgi_pooled_prepare(struct rgi_ring_provider *p,
+                        struct rgm_operation *operation,
+                        struct io_uring_sqe *entry);
+int rgi_pooled_end(struct rgi_ring_provider *p,
+                   struct rgm_operation *operation, int result,
+                   uint32_t flags);
+void rgi_pooled_undo(struct rgi_ring_provider *p,
+                     struct rgm_operation *operation);
+
+/* Puts it in line for a slot. */
+void rgi_pooled_starve(struct rgi_ring_provider *p,
+                       struct rgm_operation *operation);
+
+/* Whether the wake of some pool has come.
+ * pool-fed: observes a hint; rgi_pooled_feed orders what follows. */
+static inline bool
+rgi_pooled_is_fed(const struct rgi_ring_provider *p)
+{
+    for (const struct rgi_ring_pool *pool = p->pools; pool != NULL;
+         pool = pool->next)
+        if (__atomic_load_n(&pool->fed, __ATOMIC_RELAXED) != 0)
+            return true;
+    return false;
+}
+
+/* Looks at the pools whose wake has come. */
+void rgi_pooled_feed(struct rgi_ring_provider *p);
+
+/* Ends every read that waits for a slot. */
+void rgi_pooled_fail(struct rgi_ring_provider *p, int status);
+
+/* All slots go home, and no wake comes any more. */
+void rgi_pooled_close(struct rgi_ring_provider *p);
+
+#endif /* CAPABILITIES_RING_PARTS_H */

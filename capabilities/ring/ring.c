@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * ring.c - how does a worker's ring carry operations from submit to answer?
+ *
+ * 1. submit: the kind makes the operation ready; it gets an entry, or it stands
+ *    in line for one.
+ * 2. wait: cancels, then operations in line, then the bell get entries; one
+ *    call into the kernel submits them all and sleeps; completions are copied
+ *    out and each operation is answered or tries again.
+ * 3. What was answered is handed over when wait returns. Nothing is called back.
+ *
+ * A call of wait that must not block costs a few loads when there is nothing to
+ * submit and the kernel has nothing to say.
+ *
+ * If the ring fails, what had not reached the kernel is answered with the
+ * error, and what is in the kernel stays out: it may still be written to.
+ */
+
+#include "capabilities/ring/parts.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/bell.h"
+#include "base/memory.h"
+
+/* Idle connections are operations in the kernel, so this is large. */
+#define IN_FLIGHT_DEFAULT (UINT32_C(1) << 16)
+
+#define REAP_AT_ONCE 32
+
+static const struct __kernel_timespec retry_pause = {0, 1000000};
+
+static struct rgi_ring_provider *
+self(struct rgm_provider *provider)
+{
+    return rgi_container_of(provider, struct rgi_ring_provider, head);
+}
+
+static uint64_t
+ring_now(struct rgm_provider *provider)
+{
+    struct timespec now;
+
+    (void)provider;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* ------------------------------------------------- the life of an operation */
+
+static uint64_t
+identity(const struct rgm_operation *operation)
+{
+    return rgi_identity_of(operation, operation->serial);
+}
+
+static void
+answer(struct rgi_ring_provider *p, struct rgm_operation *operation,
+       int status)
+{
+    const struct rgi_ring_kind *kind = &rgi_ring_kinds[operation->kind];
+    struct rgi_task *task = rgi_task_of(operation);
+
+    if (rgi_list_is_linked(&task->link))
+        rgi_list_remove(&task->link); /* its cancel is not needed any more */
+    if (status < 0 && task->step != 0 && kind->undo != NULL)
+        kind->undo(p, operation);
+    if (task->started)
+        p->started--;
+    p->head.in_flight--;
+    p->head.completions++;
+    rgm_operation_complete(operation, status, &p->done);
+}
+
+static void
+prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+        struct io_uring_sqe *entry)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    switch (task->step) {
+    case RGI_STEP_INPUT:
+        rgi_ring_poll(entry, task->fd, POLLIN);
+        break;
+    case RGI_STEP_OUTPUT:
+        rgi_ring_poll(entry, task->fd, POLLOUT);
+        break;
+    case RGI_STEP_PAUSE:
+        entry->opcode = IORING_OP_TIMEOUT;
+        entry->fd = -1;
+        entry->addr = (uint64_t)(uintptr_t)&retry_pause;
+        entry->len = 1;
+        break;
+    default:
+        rgi_ring_kinds[operation->kind].prepare(p, operation, entry);
+    }
+}
+
+/* Gives it an entry. Returns: false when there is none. */
+static bool
+launch(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    struct io_uring_sqe *entry;
+
+    if (!task->started && p->started >= p->started_max)
+        return false;
+    entry = rgi_ring_entry(&p->ring, identity(operation));
+    if (entry == NULL)
+        return false;
+    if (!task->started)
+        p->started++;
+    task->started = true;
+    prepare(p, operation, entry);
+    return true;
+}
+
+void
+rgi_ring_enqueue(struct rgi_ring_provider *p, struct rgm_link *list,
+                 struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    task->queued = true;
+    p->head.waiting++;
+    rgi_list_push_back(list, &task->link);
+}
+
+static void
+unqueue(struct rgi_ring_provider *p, struct rgi_task *task)
+{
+    task->queued = false;
+    p->head.waiting--;
+    rgi_list_remove(&task->link);
+}
+
+struct rgm_operation *
+rgi_ring_dequeue(struct rgi_ring_provider *p, struct rgm_link *list)
+{
+    struct rgm_operation *operation =
+        rgi_task_operation(rgi_list_first(list));
+
+    unqueue(p, rgi_task_of(operation));
+    return operation;
+}
+
+void
+rgi_ring_go_on(struct rgi_ring_provider *p, struct rgm_operation *operation,
+               int step)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    if (step > 0 && rgi_operation_is_stopping(operation))
+        step = -ECANCELED;
+    if (step <= 0) {
+        answer(p, operation, step);
+        return;
+    }
+    task->step = (uint8_t)step;
+    if (step == RGI_STEP_SLOT)
+        rgi_pooled_starve(p, operation);
+    else if (!rgi_list_empty(&p->waiting) || !launch(p, operation))
+        rgi_ring_enqueue(p, &p->waiting, operation);
+}
+
+static void
+ring_submit(struct rgm_provider *provider, struct rgm_operation *operation)
+{
+    struct rgi_ring_provider *p = self(provider);
+    int step = p->failed;
+
+    rgi_assert_slow(rgi_identity_fits(operation));
+    memset(operation->scratch, 0, sizeof(operation->scratch));
+    p->head.in_flight++;
+    if (step == 0)
+        step = rgi_ring_kinds[operation->kind].begin(p, operation);
+    rgi_ring_go_on(p, operation, step);
+}
+
+/* A close is clean-up: it goes on. What is in line ends here; what is in the
+ * kernel ends there. */
+static void
+ring_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
+{
+    struct rgi_ring_provider *p = self(provider);
+    struct rgi_task *task = rgi_task_of(operation);
+
+    if (operation->kind == RGM_OP_CLOSE)
+        return;
+    if (task->queued) {
+        unqueue(p, task);
+        answer(p, operation, -ECANCELED);
+    } else if (!rgi_ring_cancel(&p->ring, identity(operation))) {
+        rgi_list_push_back(&p->stopping, &task->link);
+    }
+}
+
+/* ----------------------------------------------------------------- the turn */
+
+/* Gives entries to what has none, in the order of URG-09. */
+static void
+pump(struct rgi_ring_provider *p)
+{
+    struct rgm_link *link;
+
+    if (rgi_pooled_is_fed(p))
+        rgi_pooled_feed(p);
+    while ((link = rgi_list_first(&p->stopping)) != NULL) {
+        if (!rgi_ring_cancel(&p->ring, identity(rgi_task_operation(link))))
+            return;
+        rgi_list_remove(link);
+    }
+    while ((link = rgi_list_first(&p->waiting)) != NULL) {
+        if (!launch(p, rgi_task_operation(link)))
+            break;
+        unqueue(p, rgi_container_of(link, struct rgi_task, link));
+    }
+    if (!p->bell_armed)
+        p->bell_armed = rgi_ring_watch(&p->ring, p->bell, RGI_IDENTITY_BELL);
+}
+
+static void
+hear_bell(struct rgi_ring_provider *p, const struct rgi_completion *completion)
+{
+    p->rang = true;
+    if (completion->flags & IORING_CQE_F_MORE)
+        return;
+    p->bell_armed = false;
+    p->head.bell_rearms++;
+}
+
+static void
+take(struct rgi_ring_provider *p, const struct rgi_completion *completion)
+{
+    struct rgm_operation *operation;
+    int step = RGI_STEP_ATTEMPT;
+
+    if (completion->identity & RGI_IDENTITY_CANCEL)
+        return; /* whatever it says, the target has its own completion */
+    if (completion->identity == RGI_IDENTITY_BELL) {
+        hear_bell(p, completion);
+        return;
+    }
+    operation = rgi_identity_record(completion->identity);
+    rgi_assert(identity(operation) == completion->identity);
+    if (rgi_task_of(operation)->step == RGI_STEP_ATTEMPT)
+        step = rgi_ring_kinds[operation->kind].end(
+            p, operation, completion->result, completion->flags);
+    rgi_ring_go_on(p, operation, step);
+}
+
+/* At most a queue full, so that the worker gets to see them. */
+static void
+reap(struct rgi_ring_provider *p)
+{
+    struct rgi_completion completions[REAP_AT_ONCE];
+    unsigned budget = p->ring.uring.cq.ring_entries;
+    unsigned count;
+
+    do {
+        count = rgi_ring_reap(&p->ring, completions, REAP_AT_ONCE);
+        for (unsigned i = 0; i < count; i++)
+            take(p, &completions[i]);
+        budget -= count < budget ? count : budget;
+    } while (count == REAP_AT_ONCE && budget > 0);
+}
+
+static void
+fail(struct rgi_ring_provider *p, int status)
+{
+    p->failed = status;
+    while (!rgi_list_empty(&p->waiting))
+        rgi_ring_go_on(p, rgi_ring_dequeue(p, &p->waiting), status);
+    rgi_pooled_fail(p, status);
+}
+
+/* Whether this call may sleep, and how long. */
+static bool
+may_sleep(struct rgi_ring_provider *p, uint64_t *deadline_ns,
+          uint64_t *ret_timeout_ns)
+{
+    uint64_t now_ns;
+
+    if (*deadline_ns == 0 || p->done.first != NULL || !p->bell_armed ||
+        rgi_ring_has_completions(&p->ring))
+        return false;
+    *ret_timeout_ns = RGM_NEVER;
+    if (*deadline_ns == RGM_NEVER)
+        return true;
+    now_ns = ring_now(&p->head);
+    if (now_ns >= *deadline_ns) {
+        *deadline_ns = 0; /* it has come: one look and no more */
+        return false;
+    }
+    *ret_timeout_ns = *deadline_ns - now_ns;
+    return true;
+}
+
+/* One look, or as many as it takes until there is something to hand over. */
+static void
+turn_until(struct rgi_ring_provider *p, uint64_t deadline_ns)
+{
+    uint64_t timeout_ns = 0;
+    int status = 0;
+
+    do {
+        bool sleep;
+
+        pump(p);
+        sleep = may_sleep(p, &deadline_ns, &timeout_ns);
+        if (sleep || rgi_ring_pending(&p->ring) > 0 ||
+            rgi_ring_beckons(&p->ring))
+            status = rgi_ring_enter(&p->ring, sleep, timeout_ns);
+        reap(p);
+        if (status < 0)
+            fail(p, status);
+    } while (deadline_ns != 0 && status == 0 && p->done.first == NULL &&
+             !p->rang);
+}
+
+static void
+hand_over(struct rgi_ring_provider *p, struct rgm_turn *turn)
+{
+    if (p->done.first != NULL) {
+        if (turn->last != NULL)
+            turn->last->next = p->done.first;
+        else
+            turn->first = p->done.first;
+        turn->last = p->done.last;
+        turn->count += p->done.count;
+        p->done = (struct rgm_turn){NULL, NULL, 0, false};
+    }
+    turn->rang = turn->rang || p->rang;
+    p->rang = false;
+    p->head.kernel_entries = p->ring.kernel_entries;
+    p->head.entries_submitted = p->ring.entries_submitted;
+    p->head.overflows = p->ring.overflows;
+}
+
+static bool
+nothing_to_do(const struct rgi_ring_provider *p)
+{
+    return p->done.first == NULL && rgi_ring_pending(&p->ring) == 0 &&
+           !rgi_ring_has_completions(&p->ring) &&
+           !rgi_ring_beckons(&p->ring) && !rgi_pooled_is_fed(p);
+}
+
+static int
+ring_wait(struct rgm_provider *provider, uint64_t deadline_ns,
+          struct rgm_turn *turn)
+{
+    struct rgi_ring_provider *p = self(provider);
+
+    if (deadline_ns == 0 && nothing_to_do(p))
+        return p->failed;
+    if (!rgi_ring_is_mine(&p->ring))
+        return -EPERM;
+    if (p->failed == 0)
+        turn_until(p, deadline_ns);
+    hand_over(p, turn);
+    return p->failed;
+}
+
+static void
+ring_wake(struct rgm_provider *provider)
+{
+    rgi_bell_ring((void *)(intptr_t)self(provider)->bell);
+}
+
+/* ---------------------------------------------------------- open and close */
+
+static const struct rgm_provider_ops ring_ops = {
+    .version = RGM_PROVIDER_VERSION,
+    .now = ring_now,
+    .submit = ring_submit,
+    .cancel = ring_cancel,
+    .wait = ring_wait,
+    .wake = ring_wake,
+};
+
+#define BIT(kind) (UINT64_C(1) << (kind))
+#define RING_KINDS                                                            \
+    (BIT(RGM_OP_LISTEN) | BIT(RGM_OP_ACCEPT) | BIT(RGM_OP_CONNECT) |          \
+     BIT(RGM_OP_READ) | BIT(RGM_OP_READ_POOLED) | BIT(RGM_OP_WRITE) |         \
+     BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |      \
+     BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES))
+
+static void
+fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
+{
+    p->head.ops = &ring_ops;
+    p->head.kinds = RING_KINDS;
+    p->head.mode = rgi_ring_mode_name(p->ring.mode);
+    p->started_max = options->in_flight_max != 0 ? options->in_flight_max
+                                                 : IN_FLIGHT_DEFAULT;
+    p->lent_max = options->pool_slots_max;
+    p->worker = options->worker;
+    p->bell = options->bell;
+    rgi_list_init(&p->waiting);
+    rgi_list_init(&p->stopping);
+    rgi_channels_init(&p->channels);
+    /* In the queue before the first wait, so no first ring is missed. */
+    p->bell_armed = rgi_ring_watch(&p->ring, p->bell, RGI_IDENTITY_BELL);
+}
+
+int
+rgi_ring_provider_open(const struct rgm_provider_options *options,
+                       const struct rgi_ring_calls *calls,
+                       struct rgm_provider **ret_provider, char *why,
+                       size_t why_size)
+{
+    struct rgi_ring_options ring_options = {
+        .entries = options->entries,
+        .strict = options->strict,
+        .mode = getenv("RGM_RING_MODE"),
+        .calls = calls,
+    };
+    struct rgi_ring_provider *p = rgi_alloc(sizeof(*p));
+    int status;
+
+    if (p == NULL) {
+        snprintf(why, why_size, "no memory for a ring provider");
+        return -ENOMEM;
+    }
+    status = rgi_ring_open(&ring_options, &p->ring, why, why_size);
+    if (status < 0) {
+        rgi_free(p);
+        return status;
+    }
+    fill_in(p, options);
+    *ret_provider = &p->head;
+    return 0;
+}
+
+static int
+ring_open(const struct rgm_provider_options *options,
+          struct rgm_provider **ret_provider, char *why, size_t why_size)
+{
+    return rgi_ring_provider_open(options, NULL, ret_provider, why, why_size);
+}
+
+/* The kernel lets go of descriptors long after a ring is closed with a poll on
+ * them; so the poll is ended first. */
+static void
+disarm(struct rgi_ring_provider *p)
+{
+    if (!p->bell_armed || !rgi_ring_cancel(&p->ring, RGI_IDENTITY_BELL))
+        return;
+    while (p->bell_armed && rgi_ring_enter(&p->ring, true, RGM_NS_PER_S) == 0)
+        reap(p);
+}
+
+static void
+ring_close(struct rgm_provider *provider)
+{
+    struct rgi_ring_provider *p = self(provider);
+    struct rgi_room *room;
+
+    /* After a failure the kernel may still write to what was in it, so that
+     * and all of ours it could reach is leaked on purpose. */
+    if (p->failed != 0 && p->head.in_flight > 0)
+        return;
+    rgi_assert(p->head.in_flight == 0);
+    disarm(p);
+    rgi_pooled_close(p);
+    rgi_ring_close(&p->ring);
+    rgi_channels_close(&p->channels);
+    while ((room = p->rooms) != NULL) {
+        p->rooms = room->next;
+        rgi_free(room);
+    }
+    rgi_free(p);
+}
+
+const struct rgm_provider_class rgm_provider_ring = {
+    .name = "ring",
+    .open = ring_open,
+    .close = ring_close,
+    .kinds = RING_KINDS,
+};

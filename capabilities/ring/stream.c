@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * stream.c - how does a ring carry out each stream operation?
+ *
+ * One section per kind: begin, prepare, end, and undo where something has to be
+ * taken back. Sockets are in blocking mode, which to a ring means that it waits
+ * for readiness itself; EAGAIN all the same (a descriptor somebody else made
+ * non-blocking) is met by a poll on this ring and another attempt.
+ *
+ * What the kernel does without ever waiting, or only by a thread of its own
+ * (bind, listen, shutdown, options, names), is a plain system call.
+ */
+
+#include "capabilities/ring/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "capabilities/socket.h"
+
+/* The kernel cuts a transfer at 2 GiB; a result must fit an int. */
+#define TRANSFER_MAX_BYTES ((size_t)1 << 30)
+
+_Static_assert(sizeof(struct rgm_vector) == sizeof(struct iovec) &&
+                   offsetof(struct rgm_vector, data) ==
+                       offsetof(struct iovec, iov_base),
+               "a vector is an iovec");
+_Static_assert(sizeof(struct msghdr) <=
+                   sizeof(((struct rgm_write *)0)->header),
+               "a write has room for a message header");
+
+int
+rgi_ring_use(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    task->channel =
+        rgi_channel_find(&p->channels, rgi_stream_uses(operation)->resource);
+    if (task->channel == NULL)
+        return -EBADF;
+    task->fd = task->channel->fd;
+    return 0;
+}
+
+static int
+begin_attempt(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0 || rgi_stream_is_empty(operation))
+        return status;
+    return RGI_STEP_ATTEMPT;
+}
+
+/* The handle gets the channel, which gets the descriptor. */
+static void
+fill(struct rgm_operation *operation, int fd)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    task->channel->fd = fd;
+    rgi_stream_fill(operation, rgi_channel_resource(task->channel));
+}
+
+/* ------------------------------------------------------------------- rooms */
+
+static struct rgi_room *
+room_take(struct rgi_ring_provider *p)
+{
+    struct rgi_room *room = p->rooms;
+
+    if (room == NULL)
+        return rgi_alloc(sizeof(*room));
+    p->rooms = room->next;
+    return room;
+}
+
+static void
+room_give(struct rgi_ring_provider *p, struct rgi_task *task)
+{
+    if (task->room == NULL)
+        return;
+    task->room->next = p->rooms;
+    p->rooms = task->room;
+    task->room = NULL;
+}
+
+/* ------------------------------------------------------------------ listen */
+
+static int
+listen_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    int status;
+    int fd = -1;
+
+    task->channel = rgi_channel_take(&p->channels);
+    if (task->channel == NULL)
+        return -ENOMEM;
+    status = rgi_socket_listen(rgi_listen_of(operation), RGI_SOCKET_BLOCKING,
+                               &fd);
+    if (status < 0) {
+        rgi_channel_give(&p->channels, task->channel);
+        return status;
+    }
+    rgi_socket_defaults(fd); /* accepted sockets inherit them */
+    fill(operation, fd);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ accept */
+
+static int
+accept_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0)
+        return status;
+    if (rgi_accept_of(operation)->want_peer) {
+        task->room = room_take(p);
+        if (task->room == NULL)
+            return -ENOMEM;
+    }
+    /* The new one's: nothing is left that could fail once there is one. */
+    task->channel = rgi_channel_take(&p->channels);
+    if (task->channel != NULL)
+        return RGI_STEP_ATTEMPT;
+    room_give(p, task);
+    return -ENOMEM;
+}
+
+static void
+accept_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+               struct io_uring_sqe *entry)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    (void)p;
+    entry->opcode = IORING_OP_ACCEPT;
+    entry->fd = task->fd;
+    entry->accept_flags = SOCK_CLOEXEC;
+    if (task->room != NULL) {
+        task->room->length = sizeof(task->room->address);
+        entry->addr = (uint64_t)(uintptr_t)&task->room->address;
+        entry->addr2 = (uint64_t)(uintptr_t)&task->room->length;
+    }
+}
+
+static void
+accept_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    room_give(p, task);
+    rgi_channel_give(&p->channels, task->channel);
+}
+
+static int
+accept_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
+           int result, uint32_t flags)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    (void)flags;
+    if (result == -EAGAIN)
+        return RGI_STEP_INPUT;
+    if (result == -EINTR || rgi_socket_accept_goes_on(result))
+        return RGI_STEP_ATTEMPT;
+    if (result < 0)
+        return result;
+    /* Some kernels have returned descriptors that were none. */
+    rgi_assert_slow(fcntl(result, F_GETFD) >= 0);
+    if (task->room != NULL)
+        rgi_endpoint_from_kernel(&task->room->address, task->room->length,
+                                 &rgi_accept_of(operation)->peer);
+    room_give(p, task);
+    fill(operation, result);
+    return 0;
+}
+
+/* ----------------------------------------------------------------- connect */
+
+static int
+connect_open(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    const struct rgm_endpoint *endpoint = &rgi_connect_of(operation)->endpoint;
+    struct rgi_task *task = rgi_task_of(operation);
+    int status = rgi_socket_open(endpoint, RGI_SOCKET_BLOCKING, &task->fd);
+
+    if (status < 0)
+        return status;
+    task->channel->fd = task->fd;
+    task->room = room_take(p);
+    if (task->room == NULL) {
+        close(task->fd);
+        return -ENOMEM;
+    }
+    rgi_socket_defaults(task->fd);
+    task->room->length =
+        rgi_endpoint_to_kernel(endpoint, &task->room->address);
+    return RGI_STEP_ATTEMPT;
+}
+
+static int
+connect_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    int step;
+
+    task->channel = rgi_channel_take(&p->channels);
+    if (task->channel == NULL)
+        return -ENOMEM;
+    step = connect_open(p, operation);
+    if (step < 0)
+        rgi_channel_give(&p->channels, task->channel);
+    return step;
+}
+
+static void
+connect_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+                struct io_uring_sqe *entry)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    (void)p;
+    entry->opcode = IORING_OP_CONNECT;
+    entry->fd = task->fd;
+    entry->addr = (uint64_t)(uintptr_t)&task->room->address;
+    entry->off = task->room->length;
+}
+
+static void
+connect_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    room_give(p, task);
+    close(task->fd);
+    rgi_channel_give(&p->channels, task->channel);
+}
+
+/* An interrupted connect goes on in the kernel: wait until it can be written
+ * and ask again. The second answer is EISCONN, or what went wrong. */
+static int
+connect_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
+            int result, uint32_t flags)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    (void)flags;
+    switch (result) {
+    case 0:
+    case -EISCONN:
+        room_give(p, task);
+        fill(operation, task->fd);
+        return 0;
+    case -EINTR:
+    case -EALREADY:
+    case -EINPROGRESS:
+        return RGI_STEP_OUTPUT;
+    case -EAGAIN: /* the backlog of a Unix listener is full */
+        return RGI_STEP_PAUSE;
+    default:
+        return result;
+    }
+}
+
+/* -------------------------------------------------------------------- read */
+
+static void
+read_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+             struct io_uring_sqe *entry)
+{
+    struct rgm_read *read = rgi_read_of(operation);
+    struct rgi_task *task = rgi_task_of(operation);
+
+    (void)p;
+    entry->opcode = IORING_OP_RECV;
+    entry->fd = task->fd;
+    entry->addr = (uint64_t)(uintptr_t)read->memory;
+    entry->len = (uint32_t)(read->capacity_bytes < TRANSFER_MAX_BYTES
+                                ? read->capacity_bytes
+                                : TRANSFER_MAX_BYTES);
+    if (!task->channel->more)
+        entry->ioprio = IORING_RECVSEND_POLL_FIRST;
+}
+
+static int
+read_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
+         int result, uint32_t flags)
+{
+    struct rgm_read *read = rgi_read_of(operation);
+
+    (void)p;
+    rgi_task_of(operation)->channel->more =
+        (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+    if (result == -EINTR)
+        return RGI_STEP_ATTEMPT;
+    if (result == -EAGAIN)
+        return RGI_STEP_INPUT;
+    if (result < 0)
+        return result;
+    read->count = (size_t)result;
+    read->end = result == 0;
+    return 0;
+}
+
+/* ------------------------------------------------------------------- write */
+
+static void
+write_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+              struct io_uring_sqe *entry)
+{
+    struct rgm_write *write = rgi_write_of(operation);
+    struct rgi_task *task = rgi_task_of(operation);
+    uint32_t pieces = rgi_write_window(write, &task->place);
+    struct msghdr *message = (void *)write->header;
+
+    (void)p;
+    entry->fd = task->fd;
+    entry->msg_flags = MSG_NOSIGNAL | (write->some ? 0 : MSG_WAITALL);
+    if (pieces == 1) {
+        size_t length_bytes = write->window[0].length_bytes;
+
+        entry->opcode = IORING_OP_SEND;
+        entry->addr = (uint64_t)(uintptr_t)write->window[0].data;
+        entry->len = (uint32_t)(length_bytes < TRANSFER_MAX_BYTES
+                                    ? length_bytes
+                                    : TRANSFER_MAX_BYTES);
+        return;
+    }
+    memset(message, 0, sizeof(*message));
+    message->msg_iov = (struct iovec *)(void *)write->window;
+    message->msg_iovlen = pieces;
+    entry->opcode = IORING_OP_SENDMSG;
+    entry->addr = (uint64_t)(uintptr_t)message;
+    entry->len = 1;
+}
+
+static int
+write_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
+          int result, uint32_t flags)
+{
+    struct rgm_write *write = rgi_write_of(operation);
+    struct rgi_task *task = rgi_task_of(operation);
+
+    (void)p;
+    (void)flags;
+    if (result > 0)
+        return rgi_write_advance(write, &task->place, (size_t)result)
+                   ? 0
+                   : RGI_STEP_ATTEMPT;
+    switch (result) {
+    case 0: /* not what a socket does; and it would be asked for ever */
+        return -ENODATA;
+    case -EINTR:
+        return RGI_STEP_ATTEMPT;
+    case -EAGAIN:
+        return RGI_STEP_OUTPUT;
+    case -ENOBUFS: /* the machine's trouble, not the connection's */
+    case -ENOMEM:
+        return RGI_STEP_PAUSE;
+    default:
+        return result;
+    }
+}
+
+/* --------------------------------------------------------- shutdown, close */
+
+static int
+shutdown_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0 || task->channel->shut)
+        return status;
+    if (shutdown(task->fd, SHUT_WR) < 0)
+        return -errno;
+    task->channel->shut = true;
+    return 0;
+}
+
+/* Clean-up needs no room: where there is none it is a plain call. */
+static int
+close_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0)
+        return status;
+    rgi_channel_give(&p->channels, task->channel);
+    if (p->started < p->started_max && rgi_list_empty(&p->waiting))
+        return RGI_STEP_ATTEMPT;
+    return close(task->fd) < 0 ? -errno : 0;
+}
+
+static void
+close_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+              struct io_uring_sqe *entry)
+{
+    (void)p;
+    entry->opcode = IORING_OP_CLOSE;
+    entry->fd = rgi_task_of(operation)->fd;
+}
+
+/* Never again, whatever it says: the descriptor may be somebody else's now. */
+static int
+close_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
+          int result, uint32_t flags)
+{
+    (void)p;
+    (void)operation;
+    (void)flags;
+    return result < 0 ? result : 0;
+}
+
+/* ---------------------------------------------------------- options, names */
+
+static int
+set_option_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgm_socket_option *option = rgi_option_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0)
+        return status;
+    return rgi_socket_option_set(rgi_task_of(operation)->fd, option->option,
+                                 option->value);
+}
+
+static int
+get_option_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgm_socket_option *option = rgi_option_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0)
+        return status;
+    return rgi_socket_option_get(rgi_task_of(operation)->fd, option->option,
+                                 &option->value);
+}
+
+static int
+names_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgm_names *names = rgi_names_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0)
+        return status;
+    return rgi_socket_names(rgi_task_of(operation)->fd, &names->local,
+                            &names->peer);
+}
+
+const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT] = {
+    [RGM_OP_LISTEN] = {listen_begin, NULL, NULL, NULL},
+    [RGM_OP_ACCEPT] = {accept_begin, accept_prepare, accept_end, accept_undo},
+    [RGM_OP_CONNECT] = {connect_begin, connect_prepare, connect_end,
+                        connect_undo},
+    [RGM_OP_READ] = {begin_attempt, read_prepare, read_end, NULL},
+    [RGM_OP_READ_POOLED] = {rgi_pooled_begin, rgi_pooled_prepare,
+                            rgi_pooled_end, rgi_pooled_undo},
+    [RGM_OP_WRITE] = {begin_attempt, write_prepare, write_end, NULL},
+    [RGM_OP_SHUTDOWN] = {shutdown_begin, NULL, NULL, NULL},
+    [RGM_OP_CLOSE] = {close_begin, close_prepare, close_end, NULL},
+    [RGM_OP_SET_OPTION] = {set_option_begin, NULL, NULL, NULL},
+    [RGM_OP_GET_OPTION] = {get_option_begin, NULL, NULL, NULL},
+    [RGM_OP_NAMES] = {names_begin, NULL, NULL, NULL},
+};

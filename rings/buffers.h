@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RINGS_BUFFERS_H
+#define RINGS_BUFFERS_H
+
+/*
+ * buffers.h - how does the kernel get at a pool's slots before it knows which
+ * connection will need one?
+ *
+ * A provided-buffer ring per pool. Slots are lent to it; a receive that finds
+ * data takes one and says which. Nothing depends on a slot being there: with
+ * none the receive ends with -ENOBUFS, and the caller fetches one from the pool
+ * itself. So lending is a short cut, and few slots are lent.
+ *
+ * Thread of all of them: owner of the ring.
+ */
+
+#include "leases/pool.h"
+#include "rings/ring.h"
+
+struct rgi_buffers {
+    struct rgm_pool *pool;
+    struct io_uring_buf_ring *queue; /* NULL: nothing can be lent */
+    uint32_t *slots;    /* of each buffer, or NO_SLOT while it is not lent */
+    uint16_t *free_ids; /* the first places - lent of them */
+    uint32_t places;    /* of the queue, a power of two */
+    uint32_t lent;
+    uint32_t lent_max;
+    uint32_t length_bytes; /* of every buffer */
+    uint16_t tail;
+    uint16_t group; /* its number on this ring */
+};
+
+/*
+ * Begin with nothing lent. lent_max 0, no memory, or a kernel that will not
+ * register the queue leave `queue` NULL, which is no error.
+ */
+void rgi_buffers_open(struct rgi_ring *ring, struct rgm_pool *pool,
+                      uint16_t group, uint32_t lent_max,
+                      struct rgi_buffers *buffers);
+
+/* Take the queue from the kernel; every slot that is lent goes home. No receive
+ * that could choose one is in the kernel. */
+void rgi_buffers_close(struct rgi_ring *ring, struct rgi_buffers *buffers);
+
+/* Lend until `wanted` slots or lent_max are out, or the pool has no more. */
+void rgi_buffers_lend(struct rgi_buffers *buffers, uint32_t wanted);
+
+/* The kernel has filled this buffer: the slot is the caller's now. */
+RGM_MUST_USE uint32_t rgi_buffers_take(struct rgi_buffers *buffers,
+                                       uint32_t id);
+
+#endif /* RINGS_BUFFERS_H */
