@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * operation_test.c - does an operation pass through its states once, in order?
+ *
+ * The provider here keeps what it is given in a list and ends it when the test
+ * says so.
+ */
+
+#include "capabilities/operation.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cases.h"
+#include "base/list.h"
+#include "capabilities/stream.h"
+
+static const struct rgm_address here = {(UINT64_C(5) << 54) | 1};
+
+static unsigned submits;
+static unsigned cancels;
+
+static void
+count_submit(struct rgm_provider *provider, struct rgm_operation *operation)
+{
+    (void)provider;
+    (void)operation;
+    submits++;
+}
+
+static void
+count_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
+{
+    (void)provider;
+    (void)operation;
+    cancels++;
+}
+
+static const struct rgm_provider_ops ops = {
+    .version = RGM_PROVIDER_VERSION,
+    .submit = count_submit,
+    .cancel = count_cancel,
+};
+
+static struct rgm_provider
+provider_of(uint64_t kinds)
+{
+    submits = 0;
+    cancels = 0;
+    return (struct rgm_provider){.ops = &ops, .kinds = kinds};
+}
+
+#define ALL_KINDS (~(UINT64_C(1) << RGM_OP_SLEEP))
+
+static struct rgm_stream
+stream_open(void)
+{
+    return (struct rgm_stream){{.worker = here,
+                                .resource = 7,
+                                .open = 1,
+                                .kind = RGI_SOCKET_STREAM}};
+}
+
+static void
+passes_through_its_states(void)
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_read read;
+    char byte;
+
+    rgm_stream_read(&read, &stream, &byte, 1);
+    rgi_check(read.operation.state == RGM_OPERATION_HOME);
+    rgi_check(rgi_operation_start(&read.operation, &provider) == 0);
+    rgi_check(read.operation.state == RGM_OPERATION_SUBMITTED);
+    rgi_check(submits == 1 && stream.socket.busy == 1);
+    rgm_operation_complete(&read.operation, -ECONNRESET, &turn);
+    rgi_check(read.operation.state == RGM_OPERATION_COMPLETED);
+    rgi_check(turn.count == 1 && turn.first == &read.request.message);
+    rgi_check(turn.last == turn.first);
+    rgi_check(stream.socket.busy == 0);
+    rgi_operation_home(&read.operation);
+    rgi_check(read.operation.state == RGM_OPERATION_HOME);
+    rgi_check(rgm_status(&read) == -ECONNRESET);
+}
+
+/* The type leads from the message to the record, and says how large it is. */
+static void
+types_describe_their_records(void)
+{
+    const struct rgm_message_type *types[] = {
+        &rgi_type_sleep, &rgi_type_listen,      &rgi_type_accept,
+        &rgi_type_connect, &rgi_type_read,      &rgi_type_read_pooled,
+        &rgi_type_write, &rgi_type_shutdown,    &rgi_type_close,
+        &rgi_type_set_option, &rgi_type_get_option, &rgi_type_names};
+
+    rgi_check(sizeof(types) / sizeof(types[0]) == RGM_OP_KINDS_COUNT);
+    for (int i = 0; i < RGM_OP_KINDS_COUNT; i++) {
+        rgi_check(types[i]->kind == RGM_KIND_OPERATION);
+        rgi_check(types[i]->header_offset ==
+                  offsetof(struct rgm_request, message));
+        rgi_check(types[i]->size_bytes >= sizeof(struct rgm_operation));
+        rgi_check(types[i]->name != NULL && types[i]->returned == NULL);
+    }
+    rgi_check(rgi_type_write.size_bytes == sizeof(struct rgm_write));
+}
+
+static void
+kind_the_provider_has_not_is_refused(void)
+{
+    struct rgm_provider provider = provider_of(UINT64_C(1) << RGM_OP_WRITE);
+    struct rgm_stream stream = stream_open();
+    struct rgm_read read;
+    char byte;
+
+    rgm_stream_read(&read, &stream, &byte, 1);
+    rgi_check(rgi_operation_start(&read.operation, &provider) == -ENOTSUP);
+    rgi_check(rgm_status(&read) == -ENOTSUP);
+    rgi_check(read.operation.state == RGM_OPERATION_HOME);
+    rgi_check(submits == 0 && stream.socket.busy == 0);
+}
+
+/* A kind of the worker's own needs no bit, and is told apart by its serial. */
+static void
+worker_carries_out_its_own(void)
+{
+    struct rgm_provider provider = provider_of(0);
+    struct rgm_sleep first, second;
+    struct rgm_turn turn = {0};
+
+    rgm_sleep_for(&first, here, 1);
+    rgm_sleep_for(&second, here, 1);
+    rgi_check(rgi_operation_begin(&first.operation, &provider) == 0);
+    rgi_check(rgi_operation_begin(&second.operation, &provider) == 0);
+    rgi_check(first.operation.serial != second.operation.serial);
+    rgi_check(rgi_operation_stop(&first.operation));
+    rgi_check(!rgi_operation_stop(&first.operation));
+    rgi_check(submits == 0 && cancels == 0);
+    rgm_operation_complete(&first.operation, -ECANCELED, &turn);
+    rgm_operation_complete(&second.operation, 0, &turn);
+    rgi_check(turn.count == 2);
+    rgi_check(turn.first == &first.request.message);
+    rgi_check(turn.first->next == &second.request.message);
+    rgi_check(turn.last->next == NULL);
+}
+
+/* Only a submitted operation can be asked to stop, and only once. */
+static void
+cancel_is_told_once(void)
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_read read;
+    char byte;
+
+    rgm_stream_read(&read, &stream, &byte, 1);
+    rgi_operation_cancel(&read.operation, &provider);
+    rgi_check(cancels == 0);
+    rgi_check(rgi_operation_start(&read.operation, &provider) == 0);
+    rgi_operation_cancel(&read.operation, &provider);
+    rgi_operation_cancel(&read.operation, &provider);
+    rgi_check(cancels == 1);
+    rgi_check(read.operation.state == RGM_OPERATION_CANCELLING);
+    rgm_operation_complete(&read.operation, -ECANCELED, &turn);
+    rgi_operation_cancel(&read.operation, &provider);
+    rgi_check(cancels == 1);
+    rgi_operation_home(&read.operation);
+}
+
+/* What an operation that was asked to stop reports, and what is answered. */
+static void
+progress_wins_over_cancel(void)
+{
+    const int table[][2] = {{0, 0},
+                            {-ECANCELED, -ECANCELED},
+                            {-EINTR, -ECANCELED},
+                            {-EAGAIN, -ECANCELED},
+                            {-EPIPE, -EPIPE}};
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_read read;
+    char byte;
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        rgm_stream_read(&read, &stream, &byte, 1);
+        rgi_check(rgi_operation_start(&read.operation, &provider) == 0);
+        rgi_operation_cancel(&read.operation, &provider);
+        rgm_operation_complete(&read.operation, table[i][0], &turn);
+        rgi_check(rgm_status(&read) == table[i][1]);
+    }
+}
+
+/* A close that was interrupted has closed. */
+static void
+close_is_never_called_cancelled(void)
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_close close;
+
+    rgm_stream_close(&close, &stream);
+    rgi_check(rgi_operation_start(&close.operation, &provider) == 0);
+    rgi_operation_cancel(&close.operation, &provider);
+    rgm_operation_complete(&close.operation, -EINTR, &turn);
+    rgi_check(rgm_status(&close) == -EINTR);
+}
+
+/* The first reason stays; nothing is looked at any more. */
+static void
+refused_at_preparation_is_answered_at_start(void)
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_read read;
+
+    rgm_stream_read(&read, &stream, NULL, 1);
+    rgi_check(rgi_operation_refused(&read.operation) == -EINVAL);
+    rgi_operation_refuse(&read.operation, -EIO);
+    rgi_check(rgi_operation_start(&read.operation, &provider) == -EINVAL);
+    rgi_check(rgi_operation_start(&read.operation, &provider) == -EINVAL);
+    rgi_check(rgm_status(&read) == -EINVAL);
+    rgi_check(submits == 0 && stream.socket.busy == 0);
+}
+
+/* Runs `broken` in a child: it must abort. */
+static bool
+aborts(void (*broken)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+
+    rgi_check(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL); /* the runner's handler would report it */
+        broken();
+        _exit(0);
+    }
+    rgi_check(waitpid(child, &status, 0) == child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void
+complete_twice(void)
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_shutdown shutdown;
+
+    rgm_stream_shutdown(&shutdown, &stream);
+    rgi_check(rgi_operation_start(&shutdown.operation, &provider) == 0);
+    rgm_operation_complete(&shutdown.operation, 0, &turn);
+    rgm_operation_complete(&shutdown.operation, 0, &turn);
+}
+
+static void
+start_twice(void)
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_shutdown shutdown;
+
+    rgm_stream_shutdown(&shutdown, &stream);
+    rgi_check(rgi_operation_start(&shutdown.operation, &provider) == 0);
+    rgi_check(rgi_operation_start(&shutdown.operation, &provider) == 0);
+}
+
+static void
+complete_what_was_not_submitted(void)
+{
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_shutdown shutdown;
+
+    rgm_stream_shutdown(&shutdown, &stream);
+    rgm_operation_complete(&shutdown.operation, 0, &turn);
+}
+
+static void
+broken_order_aborts(void)
+{
+    rgi_check(aborts(complete_twice));
+    rgi_check(aborts(start_twice));
+    rgi_check(aborts(complete_what_was_not_submitted));
+}
+
+/* Counts from the ask; "for ever" is refused, and so is the end of time. */
+static void
+clk_04_sleep_counts_from_its_start(void)
+{
+    struct rgm_provider provider = provider_of(0);
+    struct rgm_sleep sleep;
+    uint64_t deadline_ns = 1;
+
+    rgm_sleep_for(&sleep, here, 100);
+    rgi_check(rgi_sleep_deadline(&sleep, 1000, &deadline_ns) == 0);
+    rgi_check(deadline_ns == 1100);
+    rgi_check(rgi_sleep_deadline(&sleep, 5000, &deadline_ns) == 0);
+    rgi_check(deadline_ns == 5100);
+    rgi_check(rgi_sleep_deadline(&sleep, RGM_NEVER - 101, &deadline_ns) == 0);
+    deadline_ns = 1;
+    rgi_check(rgi_sleep_deadline(&sleep, RGM_NEVER - 100, &deadline_ns) ==
+              -EINVAL);
+    rgi_check(deadline_ns == 1);
+    rgm_sleep_for(&sleep, here, RGM_NEVER - 1);
+    rgi_check(rgi_sleep_deadline(&sleep, 0, &deadline_ns) == 0);
+    rgi_check(rgi_sleep_deadline(&sleep, 1, &deadline_ns) == -EINVAL);
+    rgm_sleep_for(&sleep, here, RGM_NEVER);
+    rgi_check(rgi_operation_begin(&sleep.operation, &provider) == -EINVAL);
+    rgm_sleep_until(&sleep, here, 7);
+    rgi_check(rgi_sleep_deadline(&sleep, 1000, &deadline_ns) == 0);
+    rgi_check(deadline_ns == 7);
+    rgm_sleep_until(&sleep, here, RGM_NEVER);
+    rgi_check(rgi_operation_begin(&sleep.operation, &provider) == 0);
+}
+
+#define CASES(X)                                                              \
+    X(operation, passes_through_its_states)                                   \
+    X(operation, types_describe_their_records)                                \
+    X(operation, kind_the_provider_has_not_is_refused)                        \
+    X(operation, worker_carries_out_its_own)                                  \
+    X(operation, cancel_is_told_once)                                         \
+    X(operation, progress_wins_over_cancel)                                   \
+    X(operation, close_is_never_called_cancelled)                             \
+    X(operation, refused_at_preparation_is_answered_at_start)                 \
+    X(operation, broken_order_aborts)                                         \
+    X(operation, clk_04_sleep_counts_from_its_start)
+
+RGI_CASES(CASES)
