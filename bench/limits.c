@@ -11,9 +11,9 @@
  *     bench_limits actors N    make N bare actors, message each, have each act
  *     bench_limits wheel N     insert, cancel and fire N timers
  *
- * The first four kinds are also played by the programs of ours, in slices; here
- * they stand alone, to look at the machine. `actors` and `wheel` are run before
- * and after ours.
+ * All but `actors` are also played by the programs of ours, in slices; here they
+ * stand alone, to look at the machine. `actors` and `wheel` are run before and
+ * after ours.
  */
 
 #include "bench/duet.h"
