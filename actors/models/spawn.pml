@@ -12,6 +12,11 @@
  * Its worker slot is opened again by a second incarnation, which goes on with
  * the generations.
  *
+ * With SHUTDOWN both workers are told to stop, in either order, and nothing is
+ * recalled: W2 drains at once, but lent numbers stay good, and the actor of a
+ * spawn that arrives is told of the stop at once; W1 gives back what it has not
+ * used; W2 closes when none is lent.
+ *
  * Every pair of workers has a FIFO for user mail and another for control, and
  * the receiver may look at any of them first.  That contains all orders that
  * outboxes, the shared inbox and "control first" can produce, and a few more.
@@ -179,7 +184,11 @@ active proctype W2()
         od;
         s = 0
     };
+#ifdef SHUTDOWN
+    retires = true;
+#else
     if :: retires = true :: retires = false fi;
+#endif
 end_idle:
     do
     /* what arrives; in CLOSED this is the sender finding the inbox closed */
@@ -216,9 +225,13 @@ end_idle:
         :: else -> skip
         fi; s = 0; q = 0 }
     :: atomic { phase == RUN && !local_done -> local_done = true }
+#ifdef SHUTDOWN
+    :: atomic { phase == RUN -> phase = DRAINING }
+#else
     /* retirement; done twice, so that the second incarnation is recalled too */
     :: atomic { retires && phase == RUN ->
         phase = RECALLING; k21!RECALL(0) }
+#endif
 #ifdef MUT_CLOSE_LENT
     :: atomic { phase == RECALLING -> phase = DRAINING }
 #else
@@ -229,7 +242,12 @@ end_idle:
         :: state[0] == LIVE -> end_actor(0)
         :: state[NSLOT-1] == LIVE -> end_actor(NSLOT-1)
         fi }
+#if defined(SHUTDOWN) && !defined(MUT_CLOSE_LENT)
+    :: atomic { phase == DRAINING && NO_LIVE && NO_LENT -> phase = CLOSED }
+#else
     :: atomic { phase == DRAINING && NO_LIVE -> phase = CLOSED }
+#endif
+#ifndef SHUTDOWN
     :: atomic { phase == CLOSED && incarnation == 1 ->
         incarnation = 2; phase = RUN;
 #if defined(MUT_CLOSE_LENT) || defined(MUT_GEN_RESTART)
@@ -246,6 +264,7 @@ end_idle:
         s = 0
 #endif
         }
+#endif
     od
 }
 
@@ -253,7 +272,11 @@ active proctype W1()
 {
     byte a, s, spawns;
     bool leaving;
+#ifdef SHUTDOWN
+    leaves = true;
+#else
     if :: leaves = true :: leaves = false fi;
+#endif
 end_idle:
     do
     :: atomic { k21?LEND(a) ->

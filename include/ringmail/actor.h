@@ -43,6 +43,8 @@
  * In all verbs below `self` is a pointer to the calling actor's struct (or to
  * a struct rgm_guest), and the calling thread is its worker's ("owner").
  * Using a struct of the wrong type is an error at compile time.
+ *
+ * Thread: owner, unless a declaration says otherwise.
  */
 
 #include <ringmail/message.h>
@@ -179,8 +181,8 @@ struct rgm_behaviour {
  *                   somebody waits for it
  *          -ESRCH   the address names nobody (seen on the own worker; on
  *                   another one the message comes home with -ESRCH)
- *          -EPIPE   the destination worker has closed
  *          -EINVAL  the message is not at home
+ *          (a destination worker that has closed sends it home with -EPIPE)
  * Cost:    no allocation, no system call, at most one atomic per flush.
  */
 #define rgm_send(self, to, record)                                            \
@@ -198,10 +200,10 @@ RGM_API RGM_MUST_USE int rgm_send_message(struct rgm_actor *self,
  * Owns:    the record is the runtime's until its answer is delivered.
  * Cost:    no allocation, no system call.
  */
-#define rgm_ask(self, record, reply)                                          \
-    (RGM_SAME_TYPE((self), (reply).self),                                     \
-     RGM_SAME_TYPE((record), (reply).record),                                 \
-     rgm_ask_request(&(self)->actor, &(record)->request, (reply).function))
+#define rgm_ask(self_, record_, reply)                                          \
+    (RGM_SAME_TYPE((self_), (reply).self),                                     \
+     RGM_SAME_TYPE((record_), (reply).record),                                 \
+     rgm_ask_request(&(self_)->actor, &(record_)->request, (reply).function))
 RGM_API void rgm_ask_request(struct rgm_actor *self,
                              struct rgm_request *request,
                              rgm_answer_function *answer);
@@ -211,10 +213,10 @@ RGM_API void rgm_ask_request(struct rgm_actor *self,
  *
  * Returns: 0, or as rgm_send with the record untouched.
  */
-#define rgm_try_ask(self, record, reply)                                      \
-    (RGM_SAME_TYPE((self), (reply).self),                                     \
-     RGM_SAME_TYPE((record), (reply).record),                                 \
-     rgm_try_ask_request(&(self)->actor, &(record)->request,                  \
+#define rgm_try_ask(self_, record_, reply)                                      \
+    (RGM_SAME_TYPE((self_), (reply).self),                                     \
+     RGM_SAME_TYPE((record_), (reply).record),                                 \
+     rgm_try_ask_request(&(self_)->actor, &(record_)->request,                  \
                          (reply).function))
 RGM_API RGM_MUST_USE int rgm_try_ask_request(struct rgm_actor *self,
                                              struct rgm_request *request,
@@ -252,10 +254,10 @@ rgm_order_full(const struct rgm_order *order)
  * Ask through an order. The caller looks at rgm_order_full first; asking
  * through a full one is answered with -ENOBUFS, in its turn.
  */
-#define rgm_ask_in(self, order, record, reply)                                \
-    (RGM_SAME_TYPE((self), (reply).self),                                     \
-     RGM_SAME_TYPE((record), (reply).record),                                 \
-     rgm_ask_request_in(&(self)->actor, (order), &(record)->request,          \
+#define rgm_ask_in(self_, order, record_, reply)                                \
+    (RGM_SAME_TYPE((self_), (reply).self),                                     \
+     RGM_SAME_TYPE((record_), (reply).record),                                 \
+     rgm_ask_request_in(&(self_)->actor, (order), &(record_)->request,          \
                         (reply).function))
 RGM_API void rgm_ask_request_in(struct rgm_actor *self,
                                 struct rgm_order *order,
@@ -266,10 +268,10 @@ RGM_API void rgm_ask_request_in(struct rgm_actor *self,
  * Put a record that needs nobody else into an order, already answered: its
  * callback runs in its turn. For commands that can be answered on the spot.
  */
-#define rgm_answered_in(self, order, record, status, reply)                   \
-    (RGM_SAME_TYPE((self), (reply).self),                                     \
-     RGM_SAME_TYPE((record), (reply).record),                                 \
-     rgm_answered_request_in(&(self)->actor, (order), &(record)->request,     \
+#define rgm_answered_in(self_, order, record_, status, reply)                   \
+    (RGM_SAME_TYPE((self_), (reply).self),                                     \
+     RGM_SAME_TYPE((record_), (reply).record),                                 \
+     rgm_answered_request_in(&(self_)->actor, (order), &(record_)->request,     \
                              (status), (reply).function))
 RGM_API void rgm_answered_request_in(struct rgm_actor *self,
                                      struct rgm_order *order,
@@ -365,13 +367,16 @@ RGM_API void rgm_cancel_request(struct rgm_actor *self,
  * address that is stale, does nothing.
  *
  * rgm_stop stops the caller itself, rgm_stop_actor any address.
+ *
+ * Returns: (rgm_stop_actor) 0, or -ENOMEM when the order for another worker
+ *          found no memory; nothing was stopped then.
  */
 #define rgm_stop(self) rgm_stop_self(&(self)->actor)
 RGM_API void rgm_stop_self(struct rgm_actor *self);
 #define rgm_stop_actor(self, address)                                         \
     rgm_stop_address(&(self)->actor, (address))
-RGM_API void rgm_stop_address(struct rgm_actor *self,
-                              struct rgm_address address);
+RGM_API int rgm_stop_address(struct rgm_actor *self,
+                             struct rgm_address address);
 
 /*
  * Spawn an actor here, on a given worker, on the next worker in turn, or one

@@ -95,7 +95,7 @@ struct rgm_message {
     struct rgm_address from; /* the actor it comes from; its home */
     uint32_t charged_bytes;  /* size, trailing bytes included */
     int32_t status;          /* how it came home: 0 or negative errno */
-    uint16_t lane;           /* destination worker of the first send */
+    uint16_t lane;           /* what it is charged to; 0: nothing */
     uint16_t holder;         /* worker it is at, or on its way to */
     uint8_t hops;            /* forwards so far */
     uint8_t state;           /* enum rgi_message_state, actors/worker.h */
@@ -215,8 +215,8 @@ RGM_API void rgm_request_to(struct rgm_request *request,
 
 /* Weak: the same object in every translation unit that includes it. */
 #define RGM_TYPE_(t, first, header_offset, kind, late, returned)              \
-    extern const struct rgm_message_type t##_type;                            \
-    __attribute__((weak, visibility("default")))                              \
+    extern const struct rgm_message_type t##_type                             \
+        __attribute__((weak, visibility("default")));                         \
     RGM_TYPE_OBJECT_(t, header_offset, kind, late, returned)
 
 #define RGM_TYPE_HELPERS_(t, first)                                           \

@@ -63,6 +63,7 @@ struct rgm_operation {
     uint32_t serial;     /* of this submission, on this worker */
     uint64_t scratch[6]; /* the provider's, between submit and completion */
     struct rgm_link link; /* likewise; zero otherwise */
+    struct rgm_link remote; /* the worker\'s: asked from elsewhere */
 };
 
 /* A capability's struct begins with one of these; both names are the same

@@ -15,6 +15,8 @@
  * A worker is a thread with a provider (a ring), a timer queue and a mailbox.
  * Stopping is graceful and loses nothing: every message is home, every
  * operation complete, every `stopped` hook has run before the workers end.
+ *
+ * Thread: as each declaration says.
  */
 
 #include <ringmail/actor.h>

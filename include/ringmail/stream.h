@@ -22,6 +22,8 @@
  *
  * Receives are on demand: nothing is read ahead, and a connection that waits
  * holds no buffer when it reads into a pool.
+ *
+ * Thread: owner, unless a declaration says otherwise.
  */
 
 #include <ringmail/clock.h>

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * actor.c - the life of an actor, and the delivery of what reaches it.
+ *
+ *     install --> started --> deliveries, settled --> ... --> stopping
+ *             --> (mail and kept requests go home, operations are cancelled,
+ *                 answers arrive) --> stopped --> memory and slot go
+ *
+ * All user code runs from rgi_actor_run, out of the ready list: never while a
+ * queue is walked or completions are collected. Whatever happens to an actor
+ * in between (a stop, the runtime's end) only marks it and makes it ready.
+ *
+ * While an actor runs nothing is added to its line: own sends go through the
+ * local FIFO, which is sorted in the next turn. So its line is finite.
+ */
+
+#include "actors/runtime.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+/* ---- deliveries ---- */
+
+static inline void
+dead_letter(struct rgm_worker *worker, struct rgm_message *message,
+            int status)
+{
+    rgi_count(worker, dead_letters);
+    rgi_send_home(worker, message, status);
+}
+
+/* After the handler: did it answer, forward or keep? */
+static inline void
+finish_handling(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (worker->handling != message)
+        return;
+    worker->handling = NULL;
+    rgi_send_home(worker, message,
+                  message->type->kind == RGM_KIND_MESSAGE ? 0 : -EPROTO);
+}
+
+static inline void
+handle_mail(struct rgm_worker *worker, struct rgm_actor *actor,
+            struct rgm_message *message)
+{
+    const struct rgi_dispatch_entry *entry =
+        rgi_dispatch_find(actor->dispatch, message->type);
+
+    if (entry->type != message->type) {
+        dead_letter(worker, message, -ENOSYS);
+        return;
+    }
+    worker->handling = message;
+    entry->handle(actor, rgi_record_of(message));
+    finish_handling(worker, message);
+}
+
+/* A chain that has waited long enough is pushed between deliveries. */
+#define LOOK_AT_CLOCK_EVERY 16u
+#define OUTBOX_AGE_MAX_NS (50 * RGM_NS_PER_US)
+
+static inline void
+flush_if_old(struct rgm_worker *worker)
+{
+    uint64_t now_ns;
+
+    if (worker->dirty == 0 ||
+        worker->counters.deliveries % LOOK_AT_CLOCK_EVERY != 0)
+        return;
+    now_ns = worker->provider->ops->now(worker->provider);
+    if (now_ns - worker->dirty_since_ns >= OUTBOX_AGE_MAX_NS)
+        rgi_flush_all(worker);
+}
+
+/* One delivery: an answer, or mail while the actor runs. */
+static inline void
+deliver_one(struct rgm_worker *worker, struct rgm_actor *actor,
+            struct rgm_message *message)
+{
+    if (message->flags & RGI_MESSAGE_ANSWER)
+        rgi_request_answered(worker, actor, rgi_request_of(message));
+    else if (actor->life == RGI_LIFE_RUNNING)
+        handle_mail(worker, actor, message);
+    else
+        dead_letter(worker, message, -ESRCH);
+    rgi_count(worker, deliveries);
+}
+
+static inline struct rgm_message *
+line_pop(struct rgm_actor *actor)
+{
+    struct rgm_message *message = actor->mail_first;
+
+    if (message != NULL)
+        actor->mail_first = message->next;
+    return message;
+}
+
+static void
+deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    struct rgm_message *message;
+
+    while ((message = line_pop(actor)) != NULL) {
+        deliver_one(worker, actor, message);
+        flush_if_old(worker);
+    }
+}
+
+/* ---- the end of a life ---- */
+
+/* Ask every operation of the actor's own to stop; asks of other actors are
+ * simply waited for. */
+static void
+cancel_scope(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    struct rgm_link *link = actor->scope.next;
+
+    while (link != &actor->scope) {
+        struct rgm_link *next = link->next;
+
+        rgi_operate_cancel(worker,
+                           rgi_container_of(link, struct rgm_request, scope));
+        link = next;
+    }
+}
+
+static void
+begin_stopping(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    actor->flags &= (uint8_t)~RGI_ACTOR_RETIRES;
+    rgi_withdraw_all(worker, actor);
+    cancel_scope(worker, actor);
+    deliver_line(worker, actor); /* mail turns home, answers are delivered */
+}
+
+static void
+end_life(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    const struct rgm_behaviour *behaviour = actor->dispatch->behaviour;
+    bool root = (actor->flags & RGI_ACTOR_ROOT) != 0;
+
+    actor->life = RGI_LIFE_STOPPED;
+    if (behaviour->stopped != NULL)
+        behaviour->stopped(actor);
+    rgi_slots_release(&worker->slots, rgi_address_slot(actor->address), true);
+    rgi_slab_give(&worker->slab, actor, behaviour->size_bytes);
+    worker->actors_count--;
+    rgi_count(worker, stopped);
+    if (root)
+        rgm_runtime_stop(worker->runtime);
+}
+
+/* ---- one turn of an actor ---- */
+
+static inline void
+run_hooks_before(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    const struct rgm_behaviour *behaviour = actor->dispatch->behaviour;
+
+    if (actor->flags & RGI_ACTOR_STARTS) {
+        actor->flags &= (uint8_t)~RGI_ACTOR_STARTS;
+        if (behaviour->started != NULL)
+            behaviour->started(actor);
+    }
+    if (actor->flags & RGI_ACTOR_RETIRES && actor->life == RGI_LIFE_RUNNING) {
+        actor->flags &= (uint8_t)~RGI_ACTOR_RETIRES;
+        actor->flags |= RGI_ACTOR_TOLD;
+        if (behaviour->retiring != NULL)
+            behaviour->retiring(actor);
+        else
+            rgi_actor_stop(worker, actor);
+    }
+}
+
+void
+rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    const struct rgm_behaviour *behaviour = actor->dispatch->behaviour;
+
+    worker->running = actor;
+    if (actor->flags & (RGI_ACTOR_STARTS | RGI_ACTOR_RETIRES))
+        run_hooks_before(worker, actor);
+    deliver_line(worker, actor);
+    if (behaviour->settled != NULL && actor->life == RGI_LIFE_RUNNING)
+        behaviour->settled(actor);
+    if (actor->life == RGI_LIFE_STOPPING) {
+        begin_stopping(worker, actor);
+        if (actor->out_count == 0 && !actor->ready)
+            end_life(worker, actor);
+    }
+    worker->running = NULL;
+}
+
+void
+rgi_actor_stop(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    if (actor->life != RGI_LIFE_RUNNING)
+        return;
+    actor->life = RGI_LIFE_STOPPING;
+    if (worker->running != actor)
+        rgi_actor_wake(worker, actor);
+}
+
+/* ---- mail for an address ---- */
+
+/* The spawn has not come yet: what is addressed to the slot waits in it. */
+static void
+wait_in_slot(struct rgi_slot *slot, struct rgm_message *message)
+{
+    message->next = slot->u.waiting;
+    slot->u.waiting = message;
+}
+
+void
+rgi_deliver(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_slot *slot;
+
+    if (message->type->kind == RGM_KIND_OPERATION) {
+        rgi_operate(worker, message);
+        return;
+    }
+    slot = rgi_slot_find(&worker->slots, message->to);
+    if (slot != NULL && slot->state == RGI_SLOT_LIVE)
+        rgi_actor_push(worker, slot->u.actor, message);
+    else if (slot != NULL && slot->state == RGI_SLOT_LENT)
+        wait_in_slot(slot, message);
+    else
+        dead_letter(worker, message, worker->draining ? -EPIPE : -ESRCH);
+}
+
+/* Hand over what waited, oldest first. */
+static void
+install_waiting(struct rgm_worker *worker, struct rgm_actor *actor,
+                struct rgm_message *newest)
+{
+    struct rgm_message *ordered = NULL;
+
+    while (newest != NULL) {
+        struct rgm_message *older = newest->next;
+
+        newest->next = ordered;
+        ordered = newest;
+        newest = older;
+    }
+    while (ordered != NULL) {
+        struct rgm_message *next = ordered->next;
+
+        rgi_actor_push(worker, actor, ordered);
+        ordered = next;
+    }
+}
+
+void
+rgi_actor_install(struct rgm_worker *worker, struct rgm_actor *actor,
+                  struct rgm_address address)
+{
+    struct rgi_slot *slot =
+        rgi_slot_at(&worker->slots, rgi_address_slot(address));
+    struct rgm_message *waiting = NULL;
+    bool stop_waits = slot->stop_waits;
+
+    if (slot->state == RGI_SLOT_LENT) {
+        waiting = slot->u.waiting;
+        worker->slots.lent--;
+    }
+    slot->state = RGI_SLOT_LIVE;
+    slot->stop_waits = 0;
+    slot->u.actor = actor;
+    actor->address = address;
+    actor->worker = worker;
+    actor->flags |= RGI_ACTOR_STARTS;
+    rgi_list_init(&actor->scope);
+    worker->actors_count++;
+    rgi_count(worker, spawned);
+    rgi_actor_wake(worker, actor);
+    install_waiting(worker, actor, waiting);
+    if (worker->draining)
+        actor->flags |= RGI_ACTOR_RETIRES;
+    if (stop_waits)
+        rgi_actor_stop(worker, actor);
+}
+
+/* A stop for an address: of an actor, or of one that is still to come. */
+void
+rgi_actor_control(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_slot *slot = rgi_slot_find(&worker->slots, message->to);
+
+    if (slot != NULL && slot->state == RGI_SLOT_LIVE)
+        rgi_actor_stop(worker, slot->u.actor);
+    else if (slot != NULL && slot->state == RGI_SLOT_LENT)
+        slot->stop_waits = 1;
+}
+
+void
+rgi_actors_retire(struct rgm_worker *worker)
+{
+    for (uint32_t i = 1; i < worker->slots.used; i++) {
+        struct rgi_slot *slot = rgi_slot_at(&worker->slots, i);
+
+        if (slot->state != RGI_SLOT_LIVE)
+            continue;
+        if (slot->u.actor->life == RGI_LIFE_RUNNING)
+            slot->u.actor->flags |= RGI_ACTOR_RETIRES;
+        rgi_actor_wake(worker, slot->u.actor);
+    }
+}
+
+void
+rgm_stop_self(struct rgm_actor *self)
+{
+    rgi_assert(rgi_is_owner(self->worker));
+    rgi_actor_stop(self->worker, self);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * answer.c - what a handler does with what it got: reply, forward, keep.
+ *
+ * Whether the delivery in progress is answered is kept in the worker
+ * (`handling`), not in the record: the record may be on its way by then, and
+ * belongs to somebody else. A second answer finds `handling` moved on and is
+ * refused.
+ *
+ * A kept request stands in the worker's token table; a token is an index and a
+ * generation in it, and is judged by the table alone. It is spent before
+ * `withdrawn` runs, and before the request goes home.
+ */
+
+#include "actors/worker.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define KEPT_START 64u
+#define KEPT_MAX (1u << 30)
+
+/* Claim the delivery in progress; false when it has been claimed. */
+static inline bool
+claim(struct rgm_worker *worker, const struct rgm_message *message)
+{
+    if (worker->handling != message || message == NULL)
+        return false;
+    worker->handling = NULL;
+    return true;
+}
+
+int
+rgm_reply_request(struct rgm_actor *self, struct rgm_request *request,
+                  int status)
+{
+    struct rgm_worker *worker = self->worker;
+
+    if (!claim(worker, &request->message))
+        return -EALREADY;
+    rgi_send_home(worker, &request->message, status);
+    return 0;
+}
+
+static void
+forward(struct rgm_worker *worker, struct rgm_message *message,
+        struct rgm_address to)
+{
+    uint32_t destination = rgm_address_worker(to);
+
+    if (message->hops == RGM_FORWARDS_MAX) {
+        rgi_send_home(worker, message, -ELOOP);
+        return;
+    }
+    if (destination >= worker->workers_count) {
+        rgi_send_home(worker, message, -ESRCH);
+        return;
+    }
+    message->hops++;
+    message->to = to;
+    rgi_count(worker, forwarded);
+    rgi_post(worker, message, destination);
+}
+
+int
+rgm_forward_message(struct rgm_actor *self, struct rgm_message *message,
+                    struct rgm_address to)
+{
+    if (!claim(self->worker, message))
+        return -EALREADY;
+    forward(self->worker, message, to);
+    return 0;
+}
+
+/* ---- the token table ---- */
+
+static int
+table_grow(struct rgm_worker *worker)
+{
+    uint32_t size = worker->kept_size == 0 ? KEPT_START : worker->kept_size * 2;
+    struct rgi_kept *table;
+
+    if (size > KEPT_MAX)
+        return -ENOMEM;
+    table = rgi_alloc(size * sizeof(*table));
+    if (table == NULL)
+        return -ENOMEM;
+    if (worker->kept != NULL)
+        memcpy(table, worker->kept, worker->kept_size * sizeof(*table));
+    for (uint32_t i = size - 1; i >= worker->kept_size && i > 0; i--) {
+        table[i].next = worker->kept_free;
+        worker->kept_free = i;
+    }
+    rgi_free(worker->kept);
+    worker->kept = table;
+    worker->kept_size = size;
+    return 0;
+}
+
+static int
+table_take(struct rgm_worker *worker, uint32_t *ret_index)
+{
+    if (worker->kept_free == 0) {
+        int status = table_grow(worker);
+
+        if (status != 0)
+            return status;
+    }
+    *ret_index = worker->kept_free;
+    worker->kept_free = worker->kept[*ret_index].next;
+    return 0;
+}
+
+static void
+keeper_link(struct rgm_worker *worker, struct rgm_actor *keeper,
+            uint32_t index)
+{
+    struct rgi_kept *kept = &worker->kept[index];
+
+    kept->keeper = keeper;
+    kept->previous = 0;
+    kept->next = keeper->kept_first;
+    if (kept->next != 0)
+        worker->kept[kept->next].previous = index;
+    keeper->kept_first = index;
+}
+
+/* Spend a token: the request is nobody's but the caller's afterwards. */
+static struct rgm_request *
+table_release(struct rgm_worker *worker, uint32_t index)
+{
+    struct rgi_kept *kept = &worker->kept[index];
+    struct rgm_request *request = kept->request;
+
+    if (kept->previous != 0)
+        worker->kept[kept->previous].next = kept->next;
+    else
+        kept->keeper->kept_first = kept->next;
+    if (kept->next != 0)
+        worker->kept[kept->next].previous = kept->previous;
+    kept->request = NULL;
+    kept->keeper = NULL;
+    kept->generation++;
+    kept->next = worker->kept_free;
+    worker->kept_free = index;
+    worker->kept_count--;
+    return request;
+}
+
+static struct rgi_kept *
+table_find(struct rgm_worker *worker, const struct rgm_actor *self,
+           struct rgm_token token)
+{
+    struct rgi_kept *kept;
+
+    if (token.index == 0 || token.index >= worker->kept_size)
+        return NULL;
+    kept = &worker->kept[token.index];
+    if (kept->request == NULL || kept->generation != token.generation ||
+        kept->keeper != self)
+        return NULL;
+    return kept;
+}
+
+int
+rgm_keep_request(struct rgm_actor *self, struct rgm_request *request,
+                 struct rgm_token *ret_token)
+{
+    struct rgm_worker *worker = self->worker;
+    uint32_t index;
+    int status;
+
+    if (worker->handling != &request->message)
+        return -EALREADY;
+    status = table_take(worker, &index);
+    if (status != 0)
+        return status;
+    worker->handling = NULL;
+    worker->kept[index].request = request;
+    keeper_link(worker, self, index);
+    worker->kept_count++;
+    ret_token->index = index;
+    ret_token->generation = worker->kept[index].generation;
+    return 0;
+}
+
+struct rgm_request *
+rgm_kept_request(struct rgm_actor *self, struct rgm_token token)
+{
+    struct rgi_kept *kept = table_find(self->worker, self, token);
+
+    return kept != NULL ? kept->request : NULL;
+}
+
+int
+rgm_answer_kept(struct rgm_actor *self, struct rgm_token token, int status)
+{
+    struct rgm_worker *worker = self->worker;
+    struct rgm_request *request;
+
+    if (table_find(worker, self, token) == NULL)
+        return -EALREADY;
+    request = table_release(worker, token.index);
+    rgi_send_home(worker, &request->message, status);
+    return 0;
+}
+
+int
+rgm_forward_kept_request(struct rgm_actor *self, struct rgm_token token,
+                         struct rgm_address to)
+{
+    struct rgm_worker *worker = self->worker;
+
+    if (table_find(worker, self, token) == NULL)
+        return -EALREADY;
+    forward(worker, &table_release(worker, token.index)->message, to);
+    return 0;
+}
+
+void
+rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    const struct rgm_behaviour *behaviour = actor->dispatch->behaviour;
+
+    while (actor->kept_first != 0) {
+        struct rgm_request *request = table_release(worker,
+                                                    actor->kept_first);
+
+        if (behaviour->withdrawn != NULL)
+            behaviour->withdrawn(actor, request);
+        rgi_send_home(worker, &request->message, -ESRCH);
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * counters.c - what workers count, for any thread to read.
+ *
+ * Each counter is written by one worker, word by word, and read without order:
+ * a reader sees each number as it was at some recent moment, not all of the
+ * same one. Gauges and the provider's counters are copied in by the worker
+ * when it goes to sleep and every thousand turns.
+ */
+
+#include "actors/runtime.h"
+
+#include <string.h>
+
+#define COUNTERS_WORDS (sizeof(struct rgm_counters) / sizeof(uint64_t))
+
+void
+rgi_counters_publish(struct rgm_worker *worker)
+{
+    const struct rgm_provider *provider = worker->provider;
+
+    rgi_gauge(worker, actors, worker->actors_count);
+    rgi_gauge(worker, messages_out, worker->messages_out);
+    rgi_gauge(worker, kept, worker->kept_count);
+    rgi_gauge(worker, in_flight, worker->operations_out);
+    rgi_gauge(worker, ready, worker->ready_count);
+    if (provider == NULL)
+        return;
+    rgi_gauge(worker, kernel_entries, provider->kernel_entries);
+    rgi_gauge(worker, entries_submitted, provider->entries_submitted);
+    rgi_gauge(worker, completions, provider->completions);
+    rgi_gauge(worker, overflows, provider->overflows);
+    rgi_gauge(worker, pool_waits, provider->pool_waits);
+}
+
+static void
+add(const struct rgm_worker *worker, struct rgm_counters *sum)
+{
+    uint64_t *to = (uint64_t *)(void *)sum;
+    const uint64_t *from = (const uint64_t *)(const void *)&worker->counters;
+
+    for (size_t i = 0; i < COUNTERS_WORDS; i++)
+        to[i] += ck_pr_load_64(&from[i]);
+}
+
+int
+rgm_runtime_counters(const struct rgm_runtime *runtime, uint32_t worker,
+                     struct rgm_counters *ret_counters)
+{
+    struct rgm_counters sum;
+
+    if (worker != RGM_ANY_WORKER && worker >= runtime->workers_count)
+        return -EINVAL;
+    memset(&sum, 0, sizeof(sum));
+    for (uint32_t i = 0; i < runtime->workers_count; i++)
+        if (worker == RGM_ANY_WORKER || worker == i)
+            add(runtime->workers[i], &sum);
+    *ret_counters = sum;
+    return 0;
+}

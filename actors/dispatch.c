@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * dispatch.c - how does a message find its handler in one step?
+ *
+ * A behaviour lists its handlers; the first spawn of it in a runtime makes a
+ * table from that list: a power of two of entries, and a multiplier found by
+ * trial under which no two types collide. A look-up is a multiplication, a
+ * shift and one comparison.
+ *
+ * Tables hang in a list of the runtime's that only grows until it is
+ * destroyed; each worker keeps a small cache by behaviour. Two workers may
+ * make the same table at the same time; both are right.
+ */
+
+#include "actors/runtime.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define TRIALS 4096u
+
+static bool
+place_all(struct rgi_dispatch *dispatch, uint64_t seed)
+{
+    const struct rgm_behaviour *behaviour = dispatch->behaviour;
+    size_t size = (size_t)1 << (64 - dispatch->shift);
+
+    memset(dispatch->entries, 0, size * sizeof(dispatch->entries[0]));
+    dispatch->seed = seed;
+    for (size_t i = 0; i < behaviour->handlers_count; i++) {
+        const struct rgm_handler *handler = &behaviour->handlers[i];
+        struct rgi_dispatch_entry *entry =
+            (struct rgi_dispatch_entry *)(uintptr_t)rgi_dispatch_find(
+                dispatch, handler->type);
+
+        if (entry->type != NULL && entry->type != handler->type)
+            return false;
+        entry->type = handler->type;
+        entry->handle = handler->handle;
+    }
+    return true;
+}
+
+/* A table of 2^bits entries, or NULL: no memory, or (see *ret_again) no
+ * multiplier without a collision. */
+static struct rgi_dispatch *
+make_sized(const struct rgm_behaviour *behaviour, unsigned bits,
+           bool *ret_again)
+{
+    uint64_t seed = UINT64_C(0x9E3779B97F4A7C15);
+    size_t size = (size_t)1 << bits;
+    struct rgi_dispatch *dispatch =
+        rgi_alloc(sizeof(*dispatch) + size * sizeof(dispatch->entries[0]));
+
+    *ret_again = false;
+    if (dispatch == NULL)
+        return NULL;
+    dispatch->behaviour = behaviour;
+    dispatch->shift = 64 - bits;
+    for (unsigned i = 0; i < TRIALS; i++) {
+        if (place_all(dispatch, seed))
+            return dispatch;
+        seed = seed * UINT64_C(6364136223846793005) + 2 * i + 1;
+        seed |= 1;
+    }
+    rgi_free(dispatch);
+    *ret_again = true;
+    return NULL;
+}
+
+static struct rgi_dispatch *
+make(const struct rgm_behaviour *behaviour)
+{
+    unsigned bits = 1;
+    bool again = true;
+    struct rgi_dispatch *dispatch = NULL;
+
+    while (((size_t)1 << bits) < 2 * behaviour->handlers_count)
+        bits++;
+    for (; dispatch == NULL && again; bits++)
+        dispatch = make_sized(behaviour, bits, &again);
+    return dispatch;
+}
+
+static struct rgi_dispatch *
+list_find(struct rgi_dispatch *first, const struct rgm_behaviour *behaviour)
+{
+    while (first != NULL && first->behaviour != behaviour)
+        first = first->next;
+    return first;
+}
+
+static void
+list_add(struct rgm_runtime *runtime, struct rgi_dispatch *dispatch)
+{
+    void *first = ck_pr_load_ptr(&runtime->dispatches);
+    void *seen;
+
+    for (;;) {
+        dispatch->next = first;
+        /* dispatch-list: publishes the table to every worker's look-up. */
+        ck_pr_fence_release();
+        if (ck_pr_cas_ptr_value(&runtime->dispatches, first, dispatch, &seen))
+            return;
+        first = seen;
+    }
+}
+
+static const struct rgi_dispatch *
+find_or_make(struct rgm_runtime *runtime,
+             const struct rgm_behaviour *behaviour)
+{
+    struct rgi_dispatch *first = ck_pr_load_ptr(&runtime->dispatches);
+    struct rgi_dispatch *dispatch;
+
+    /* dispatch-list: observes the table behind the pointer. */
+    ck_pr_fence_acquire();
+    dispatch = list_find(first, behaviour);
+    if (dispatch != NULL)
+        return dispatch;
+    dispatch = make(behaviour);
+    if (dispatch != NULL)
+        list_add(runtime, dispatch);
+    return dispatch;
+}
+
+const struct rgi_dispatch *
+rgi_dispatch_of(struct rgm_worker *worker,
+                const struct rgm_behaviour *behaviour)
+{
+    size_t place = ((uintptr_t)behaviour >> 4) % RGI_DISPATCH_CACHE;
+    struct rgi_dispatch *cached = worker->dispatch_cache[place];
+
+    if (cached == NULL || cached->behaviour != behaviour) {
+        cached = (struct rgi_dispatch *)(uintptr_t)find_or_make(
+            worker->runtime, behaviour);
+        worker->dispatch_cache[place] = cached;
+    }
+    return cached;
+}
+
+void
+rgi_dispatch_free_all(struct rgi_dispatch *first)
+{
+    while (first != NULL) {
+        struct rgi_dispatch *next = first->next;
+
+        rgi_free(first);
+        first = next;
+    }
+}

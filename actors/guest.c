@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * guest.c - a plain thread takes part: it sends, asks, and blocks for answers.
+ *
+ * A guest is a home without actors or provider: an inbox, lanes, a slab. What
+ * it sends is pushed at once, since it has no turn that would flush. Its bell
+ * is a futex wake by address: harmless when it comes late, because the inbox
+ * belongs to the runtime's guest number and outlives the guest. Closing waits
+ * until everything is home, so nobody can push to a guest that has gone.
+ */
+
+#include "actors/runtime.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+/* ---- futex ---- */
+
+void
+rgi_futex_wait(uint32_t *word, uint32_t seen)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+void
+rgi_futex_wake(uint32_t *word)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL,
+                  0);
+}
+
+/* The half of the head word that says "asleep": a message's address never
+ * equals it there, since it is aligned. */
+static uint32_t *
+head_word(struct rgi_inbox *inbox)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (uint32_t *)(void *)&inbox->head;
+#else
+    return (uint32_t *)(void *)&inbox->head + 1;
+#endif
+}
+
+static void
+guest_bell(void *argument)
+{
+    rgi_futex_wake(argument);
+}
+
+/* ---- numbers ---- */
+
+static int
+number_take(struct rgm_runtime *runtime, uint32_t *ret_number)
+{
+    for (uint32_t i = 0; i < RGM_GUESTS_MAX / 64; i++) {
+        uint64_t *word = &runtime->guests_taken[i];
+        uint64_t taken = ck_pr_load_64(word);
+
+        while (taken != UINT64_MAX) {
+            unsigned bit = (unsigned)__builtin_ctzll(~taken);
+            uint64_t seen;
+
+            /* runtime-guests: observes what the number's last owner left. */
+            if (ck_pr_cas_64_value(word, taken, taken | UINT64_C(1) << bit,
+                                   &seen)) {
+                ck_pr_fence_acquire();
+                *ret_number = i * 64 + bit;
+                return 0;
+            }
+            taken = seen;
+        }
+    }
+    return -EAGAIN;
+}
+
+static void
+number_give(struct rgm_runtime *runtime, uint32_t number)
+{
+    uint64_t *word = &runtime->guests_taken[number / 64];
+
+    /* runtime-guests: publishes the home to the number's next owner. */
+    ck_pr_fence_release();
+    ck_pr_and_64(word, ~(UINT64_C(1) << number % 64));
+}
+
+/* ---- open ---- */
+
+static struct rgi_guest_home *
+home_make(struct rgm_runtime *runtime, uint32_t number)
+{
+    struct rgi_guest_home *home =
+        rgi_alloc_aligned(RGI_CACHE_PAIR, sizeof(*home));
+
+    if (home == NULL)
+        return NULL;
+    rgi_inbox_init(&home->inbox, guest_bell, head_word(&home->inbox));
+    if (rgi_home_init(&home->worker, runtime, RGM_WORKERS_MAX + number,
+                      &home->inbox) != 0) {
+        rgi_free(home);
+        return NULL;
+    }
+    home->worker.is_guest = true;
+    return home;
+}
+
+static void
+actor_init(struct rgm_guest *guest, struct rgm_worker *worker)
+{
+    memset(guest, 0, sizeof(*guest));
+    guest->actor.address = rgi_address_make(worker->number, 1, 1);
+    guest->actor.worker = worker;
+    rgi_list_init(&guest->actor.scope);
+    guest->home = worker;
+}
+
+int
+rgm_guest_open(struct rgm_runtime *runtime, struct rgm_guest *guest)
+{
+    struct rgi_guest_home *home;
+    uint32_t number;
+    int status;
+
+    if (rgi_current != NULL)
+        return -EDEADLK;
+    if (ck_pr_load_32(&runtime->state) == RGI_RUNTIME_ENDED)
+        return -EPIPE;
+    status = number_take(runtime, &number);
+    if (status != 0)
+        return status;
+    home = runtime->guests[number];
+    if (home == NULL) {
+        home = home_make(runtime, number);
+        if (home == NULL) {
+            number_give(runtime, number);
+            return -ENOMEM;
+        }
+        runtime->guests[number] = home;
+    }
+    actor_init(guest, &home->worker);
+    rgi_inbox_open(&home->inbox);
+    return 0;
+}
+
+/* ---- waiting ---- */
+
+static void
+arrive(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (message->type->kind != RGM_KIND_CONTROL)
+        rgi_come_home(worker, message);
+    else if (message->control == RGI_CONTROL_STOP_ACTOR)
+        rgi_stop_control(worker, message);
+    else { /* a spawn: its sender looks at it */
+        message->state = RGI_MESSAGE_HOME;
+        worker->messages_out--;
+    }
+}
+
+/* Bring home what has come; how many. */
+static uint32_t
+arrivals(struct rgm_worker *worker)
+{
+    struct rgm_message *message;
+    uint32_t count = 0;
+
+    rgi_flush_all(worker);
+    rgi_mail_refill(&worker->mail);
+    while ((message = rgi_mail_next_urgent(&worker->mail)) != NULL) {
+        arrive(worker, message);
+        count++;
+    }
+    while ((message = rgi_mail_next(&worker->mail)) != NULL)
+        rgi_send_home(worker, message, -ENOSYS);
+    return count;
+}
+
+static void
+deliver(struct rgm_worker *worker, struct rgm_guest *guest)
+{
+    struct rgm_message *message;
+
+    worker->ready_first = NULL;
+    worker->ready_last = NULL;
+    guest->actor.ready = 0;
+    while ((message = guest->actor.mail_first) != NULL) {
+        guest->actor.mail_first = message->next;
+        rgi_request_answered(worker, &guest->actor, rgi_request_of(message));
+    }
+}
+
+/* Sleep until a push. Only the head word decides; a bell may be late. */
+static void
+sleep_until_mail(struct rgm_worker *worker)
+{
+    struct rgi_inbox *inbox = worker->inbox;
+
+    if (rgi_mail_pending(&worker->mail) || worker->flush_again ||
+        !rgi_inbox_sleep(inbox))
+        return;
+    while (ck_pr_load_ptr(&inbox->head) == RGI_INBOX_ASLEEP)
+        rgi_futex_wait(head_word(inbox), (uint32_t)(uintptr_t)
+                                             RGI_INBOX_ASLEEP);
+}
+
+uint32_t
+rgm_guest_wait(struct rgm_guest *guest)
+{
+    struct rgm_worker *worker = guest->actor.worker;
+    uint32_t count;
+
+    while ((count = arrivals(worker)) == 0 && worker->messages_out > 0)
+        sleep_until_mail(worker);
+    deliver(worker, guest);
+    return count;
+}
+
+void
+rgm_guest_close(struct rgm_guest *guest)
+{
+    struct rgm_worker *worker = guest->actor.worker;
+    struct rgm_message *caught;
+
+    while (worker->messages_out > 0)
+        (void)rgm_guest_wait(guest);
+    caught = rgi_inbox_close_begin(worker->inbox);
+    rgi_assert(caught == NULL);
+    rgi_inbox_close_end(worker->inbox);
+    guest->home = NULL;
+    guest->actor.worker = NULL;
+    number_give(worker->runtime, worker->number - RGM_WORKERS_MAX);
+}
+
+/* ---- one call ---- */
+
+static void
+call_done(struct rgm_actor *self, struct rgm_request *request)
+{
+    (void)self;
+    (void)request;
+}
+
+int
+rgm_call_request(struct rgm_runtime *runtime, struct rgm_request *request)
+{
+    struct rgm_guest guest;
+    int status = rgm_guest_open(runtime, &guest);
+
+    if (status != 0)
+        return status;
+    rgm_ask_request(&guest.actor, request, call_done);
+    rgm_guest_close(&guest);
+    return request->message.status;
+}
+
+/* ---- spawning from outside ---- */
+
+struct guest_spawn {
+    struct rgm_message message;
+    struct rgm_actor *actor;
+};
+
+static const struct rgm_message_type guest_spawn_type = {
+    "spawn from outside", sizeof(struct guest_spawn), 0, RGM_KIND_CONTROL, 0,
+    NULL};
+
+/* On the worker: take a slot, install, and bring the address home. */
+void
+rgi_guest_spawn_arrived(struct rgm_worker *worker,
+                        struct rgm_message *message)
+{
+    struct guest_spawn *spawn =
+        rgi_container_of(message, struct guest_spawn, message);
+    struct rgi_slot *slot;
+    uint32_t index;
+    int status = -EPIPE;
+
+    if (!worker->draining)
+        status = rgi_slots_take(&worker->slots, &slot, &index);
+    if (status == 0) {
+        message->to = rgi_address_make(worker->number, index,
+                                       slot->generation);
+        rgi_actor_install(worker, spawn->actor, message->to);
+    }
+    rgi_send_home(worker, message, status);
+}
+
+int
+rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
+                const struct rgm_behaviour *behaviour, const void *argument,
+                struct rgm_address *ret_address)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+    struct guest_spawn spawn;
+    int status;
+
+    if (number == RGM_ANY_WORKER)
+        number = ck_pr_faa_32(&runtime->spawn_turn, 1) %
+                 runtime->workers_count;
+    memset(&spawn, 0, sizeof(spawn));
+    status = rgi_actor_make(worker, behaviour, argument, &spawn.actor);
+    if (status != 0)
+        return status;
+    spawn.message.type = &guest_spawn_type;
+    spawn.message.control = RGI_CONTROL_SPAWN_ASK;
+    spawn.message.lane = RGI_LANE_NONE;
+    spawn.message.state = RGI_MESSAGE_OUT;
+    spawn.message.from = rgm_worker_address(worker->number);
+    worker->messages_out++;
+    rgi_post(worker, &spawn.message, number);
+    while (spawn.message.state == RGI_MESSAGE_OUT)
+        if (arrivals(worker) == 0)
+            sleep_until_mail(worker);
+    if (spawn.message.status != 0) {
+        rgi_actor_unmake(worker, spawn.actor);
+        return spawn.message.status;
+    }
+    *ret_address = spawn.message.to;
+    return 0;
+}
+
+int
+rgm_runtime_spawn(struct rgm_runtime *runtime, uint32_t worker,
+                  const struct rgm_behaviour *behaviour, const void *argument,
+                  struct rgm_address *ret_address)
+{
+    struct rgm_guest guest;
+    int status;
+
+    if (worker != RGM_ANY_WORKER && worker >= runtime->workers_count)
+        return -EINVAL;
+    status = rgm_guest_open(runtime, &guest);
+    if (status != 0)
+        return status;
+    status = rgi_guest_spawn(guest.actor.worker, worker, behaviour, argument,
+                             ret_address);
+    rgm_guest_close(&guest);
+    return status;
+}
+
+int
+rgm_runtime_stop_actor(struct rgm_runtime *runtime,
+                       struct rgm_address address)
+{
+    struct rgm_guest guest;
+    int status = rgm_guest_open(runtime, &guest);
+
+    if (status != 0)
+        return status;
+    status = rgm_stop_address(&guest.actor, address);
+    rgm_guest_close(&guest);
+    return status;
+}

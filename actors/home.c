@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * home.c - how does a message leave a worker, and how does it come home?
+ *
+ *     rgi_post -------> local FIFO, or the outbox of its destination
+ *     rgi_flush_all --> each outbox becomes one chain in one inbox
+ *     rgi_send_home --> the same roads, to the worker that made the message
+ *     rgi_come_home --> credited, then its asker's callback or `returned`
+ *
+ * What can fail: a flush may meet a closed inbox. Its chain is then turned
+ * home message by message: mail with -EPIPE, our own through the local FIFO.
+ * Nothing urgent can be in it but control, since a worker closes only when
+ * nothing of its is out. A flush that meets a closing inbox leaves the outbox
+ * as it is; the worker looks again and does not park meanwhile.
+ *
+ * Home is where the address in `from` says: a worker, or a guest, whose mail
+ * is pushed singly.
+ */
+
+#include "actors/runtime.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+struct rgi_inbox *
+rgi_runtime_inbox(struct rgm_runtime *runtime, uint32_t number)
+{
+    if (number < runtime->workers_count)
+        return &runtime->places[number].inbox;
+    return &runtime->guests[number - RGM_WORKERS_MAX]->inbox;
+}
+
+int
+rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
+              uint32_t number, struct rgi_inbox *inbox)
+{
+    const struct rgm_runtime_options *options = &runtime->options;
+    size_t lanes_count = (size_t)2 * runtime->workers_count;
+
+    memset(worker, 0, sizeof(*worker));
+    worker->lanes = rgi_alloc(lanes_count * sizeof(*worker->lanes));
+    if (worker->lanes == NULL)
+        return -ENOMEM;
+    worker->runtime = runtime;
+    worker->number = number;
+    worker->inbox = inbox;
+    worker->workers_count = runtime->workers_count;
+    worker->quota = options->quota;
+    worker->lane_messages = options->lane_messages;
+    worker->lane_bytes = options->lane_bytes;
+    worker->slab.store = &runtime->slabs;
+    rgi_mail_init(&worker->mail, inbox);
+    rgi_list_init(&worker->due);
+    rgi_list_init(&worker->remote);
+    return 0;
+}
+
+void
+rgi_home_deinit(struct rgm_worker *worker)
+{
+    rgi_free(worker->lanes);
+    worker->lanes = NULL;
+}
+
+/* ---- leaving ---- */
+
+/* A message refused by a closed inbox: its road ends here. */
+static void
+refused(struct rgm_worker *worker, struct rgm_message *message)
+{
+    rgi_count(worker, refused);
+    if (message->control == RGI_CONTROL_SPAWN)
+        rgi_spawn_home(worker, message);
+    else
+        rgi_send_home(worker, message, -EPIPE);
+}
+
+static void
+turn_chain_home(struct rgm_worker *worker, struct rgm_message *newest)
+{
+    struct rgm_message *ordered = NULL;
+
+    while (newest != NULL) {
+        struct rgm_message *older = newest->next;
+
+        newest->next = ordered;
+        ordered = newest;
+        newest = older;
+    }
+    while (ordered != NULL) {
+        struct rgm_message *next = ordered->next;
+
+        refused(worker, ordered);
+        ordered = next;
+    }
+}
+
+/* The end of a chain still links to what the inbox's word said. */
+static void
+flush_one(struct rgm_worker *worker, uint32_t destination)
+{
+    struct rgi_outbox *outbox = &worker->outboxes[destination];
+    struct rgi_inbox *inbox = &worker->runtime->places[destination].inbox;
+    int status = rgi_outbox_flush(outbox, inbox);
+
+    if (status == -EAGAIN) {
+        worker->flush_again = true;
+        return;
+    }
+    worker->dirty &= ~(UINT64_C(1) << destination);
+    if (status == -EPIPE) {
+        outbox->oldest->next = NULL;
+        turn_chain_home(worker, rgi_outbox_empty(outbox));
+        return;
+    }
+    rgi_count(worker, flushes);
+    if (status == RGI_PUSHED_AND_RANG)
+        rgi_count(worker, bells);
+}
+
+void
+rgi_flush_all(struct rgm_worker *worker)
+{
+    uint64_t dirty = worker->dirty;
+
+    worker->flush_again = false;
+    while (dirty != 0) {
+        uint32_t destination = (uint32_t)__builtin_ctzll(dirty);
+
+        dirty &= dirty - 1;
+        flush_one(worker, destination);
+    }
+}
+
+static inline void
+outbox_put(struct rgm_worker *worker, struct rgm_message *message,
+           uint32_t destination)
+{
+    struct rgi_outbox *outbox = &worker->outboxes[destination];
+
+    if (worker->dirty == 0)
+        worker->dirty_since_ns = worker->now_ns;
+    worker->dirty |= UINT64_C(1) << destination;
+    rgi_outbox_add(outbox, message);
+    if (outbox->count >= RGI_OUTBOX_FLUSH_AT || worker->is_guest)
+        flush_one(worker, destination);
+}
+
+void
+rgi_post(struct rgm_worker *worker, struct rgm_message *message,
+         uint32_t destination)
+{
+    message->holder = (uint16_t)destination;
+    if (destination == worker->number)
+        rgi_mail_post_local(&worker->mail, message);
+    else
+        outbox_put(worker, message, destination);
+}
+
+/* ---- going home ---- */
+
+/* A guest has no outbox of ours: it is pushed to at once. It stays open as
+ * long as anything of its is out, so this cannot be refused. */
+static void
+push_to_guest(struct rgm_worker *worker, struct rgm_message *message,
+              uint32_t number)
+{
+    struct rgi_inbox *inbox = rgi_runtime_inbox(worker->runtime, number);
+    int status;
+
+    message->holder = RGI_HOLDER_HOME;
+    status = rgi_inbox_push(inbox, message, message);
+
+    rgi_assert(status >= 0);
+    rgi_count(worker, flushes);
+    if (status == RGI_PUSHED_AND_RANG)
+        rgi_count(worker, bells);
+}
+
+void
+rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
+              int status)
+{
+    uint32_t home = rgm_address_worker(message->from);
+
+    message->status = status;
+    message->flags |= RGI_MESSAGE_URGENT;
+    message->holder = RGI_HOLDER_HOME;
+    if (home == worker->number)
+        rgi_mail_post_local(&worker->mail, message);
+    else if (home < RGM_WORKERS_MAX)
+        outbox_put(worker, message, home);
+    else
+        push_to_guest(worker, message, home);
+}
+
+/* ---- at home ---- */
+
+static void
+give_back(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (message->flags & RGI_MESSAGE_TAKEN)
+        rgi_slab_give(&worker->slab, rgi_record_of(message),
+                      message->charged_bytes);
+}
+
+static void
+one_way_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    const struct rgm_message_type *type = message->type;
+
+    message->state = RGI_MESSAGE_HOME;
+    if (type->returned != NULL)
+        type->returned(rgi_record_of(message), message->status);
+    /* The hook may have sent it again. */
+    if (message->state == RGI_MESSAGE_HOME)
+        give_back(worker, message);
+}
+
+void
+rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    worker->messages_out--;
+    rgi_count(worker, home);
+    rgi_lane_credit(worker, message);
+    message->flags &= (uint8_t)~RGI_MESSAGE_URGENT;
+    if (message->type->kind == RGM_KIND_MESSAGE) {
+        one_way_home(worker, message);
+        return;
+    }
+    message->flags |= RGI_MESSAGE_ANSWER;
+    rgi_actor_push(worker, rgi_request_of(message)->asker, message);
+}
+
+uint64_t
+rgi_now(struct rgm_worker *worker)
+{
+    if (worker->is_guest)
+        return rgi_clock_now();
+    if (!worker->now_fresh) {
+        worker->now_ns = worker->provider->ops->now(worker->provider);
+        worker->now_fresh = true;
+    }
+    return worker->now_ns;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * lane.c - how much may one worker have out with another?
+ *
+ * 1. A message is charged, in messages and bytes, to the lane of its sender
+ *    with the destination of its first send, and credited when it is home.
+ *    All of that happens at the sender's: no atomic, and memory is bounded by
+ *    what senders may have out.
+ * 2. A send that does not fit is refused. An ask waits in the lane's line,
+ *    first in, first out; while anybody waits, nobody is let past.
+ * 3. Credit lets the first in line go, as long as it fits.
+ *
+ * A message larger than the whole limit passes when its lane is empty.
+ * Forwards, replies, returns and control are charged nothing: they cannot be
+ * refused, which is what keeps bounded lanes free of deadlock.
+ *
+ * Model: actors/models/lane.pml.
+ */
+
+#include "actors/worker.h"
+
+static struct rgi_lane *
+lane_of(struct rgm_worker *worker, const struct rgm_message *message,
+        uint32_t destination, uint16_t *ret_name)
+{
+    uint32_t late = message->type->late;
+
+    *ret_name = (uint16_t)((destination + 1) | (late ? RGI_LANE_LATE : 0u));
+    return &worker->lanes[destination + (late ? worker->workers_count : 0)];
+}
+
+static bool
+fits(const struct rgm_worker *worker, const struct rgi_lane *lane,
+     const struct rgm_message *message)
+{
+    if (lane->count == 0)
+        return true;
+    return lane->count < worker->lane_messages &&
+           lane->bytes + message->charged_bytes <= worker->lane_bytes;
+}
+
+static inline void
+charge(struct rgi_lane *lane, struct rgm_message *message, uint16_t name)
+{
+    lane->count++;
+    lane->bytes += message->charged_bytes;
+    message->lane = name;
+}
+
+int
+rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
+                uint32_t destination)
+{
+    uint16_t name;
+    struct rgi_lane *lane = lane_of(worker, message, destination, &name);
+
+    if (lane->waiting.first != NULL || !fits(worker, lane, message))
+        return -EAGAIN;
+    charge(lane, message, name);
+    return 0;
+}
+
+bool
+rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
+               uint32_t destination)
+{
+    uint16_t name;
+    struct rgi_lane *lane = lane_of(worker, message, destination, &name);
+
+    if (lane->waiting.first == NULL && fits(worker, lane, message)) {
+        charge(lane, message, name);
+        return true;
+    }
+    message->state = RGI_MESSAGE_WAITING;
+    rgi_chain_append(&lane->waiting, message);
+    rgi_count(worker, lane_waits);
+    return false;
+}
+
+static inline uint32_t
+destination_of(uint16_t name)
+{
+    return (name & (RGI_LANE_LATE - 1u)) - 1;
+}
+
+static struct rgi_lane *
+lane_named(struct rgm_worker *worker, uint16_t name)
+{
+    uint32_t late = name & RGI_LANE_LATE ? worker->workers_count : 0;
+
+    return &worker->lanes[destination_of(name) + late];
+}
+
+static void
+lane_advance(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name)
+{
+    struct rgm_message *message = lane->waiting.first;
+
+    while (message != NULL && fits(worker, lane, message)) {
+        (void)rgi_chain_pop(&lane->waiting);
+        charge(lane, message, name);
+        message->state = RGI_MESSAGE_OUT;
+        rgi_post(worker, message, destination_of(name));
+        message = lane->waiting.first;
+    }
+}
+
+void
+rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint16_t name = message->lane;
+    struct rgi_lane *lane;
+
+    if (name == RGI_LANE_NONE)
+        return;
+    lane = lane_named(worker, name);
+    rgi_assert(lane->count > 0 && lane->bytes >= message->charged_bytes);
+    lane->count--;
+    lane->bytes -= message->charged_bytes;
+    message->lane = RGI_LANE_NONE;
+    if (lane->waiting.first != NULL)
+        lane_advance(worker, lane, name);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * operations.c - a worker carries out what it is asked: capabilities.
+ *
+ * 1. An operation reaches its worker: at once when asked there, else as mail.
+ * 2. A sleep is armed in the worker's timer queue; everything else is handed
+ *    to the provider. A refusal is an answer like any other.
+ * 3. What has completed is collected in `turn`: by the provider's wait, and
+ *    from the due timers. Nothing of the user's runs meanwhile.
+ * 4. Then the list is delivered: an asker on this worker gets its answer in
+ *    its line, one elsewhere gets the request home.
+ *
+ * Cancelling marks the operation and tells the provider, or takes the sleep
+ * back; the answer comes by the same road.
+ */
+
+#include "actors/worker.h"
+
+#include "capabilities/operation.h"
+
+#define LATE_NS RGM_NS_PER_MS
+
+static inline struct rgm_sleep *
+sleep_of(struct rgm_operation *operation)
+{
+    return rgi_container_of(operation, struct rgm_sleep, operation);
+}
+
+static inline struct rgi_timer *
+timer_of(struct rgm_operation *operation)
+{
+    _Static_assert(sizeof(struct rgi_timer) <=
+                       sizeof(((struct rgm_sleep *)0)->timer),
+                   "a sleep has room for its timer");
+    return (struct rgi_timer *)(void *)sleep_of(operation)->timer;
+}
+
+static int
+sleep_start(struct rgm_worker *worker, struct rgm_operation *operation)
+{
+    /* Not the turn's time: a sleep counts from its ask, and is never early. */
+    uint64_t now_ns = worker->provider->ops->now(worker->provider);
+    uint64_t deadline_ns;
+    int status = rgi_sleep_deadline(sleep_of(operation), now_ns,
+                                    &deadline_ns);
+
+    if (status != 0)
+        return status;
+    status = rgi_operation_begin(operation, worker->provider);
+    if (status != 0)
+        return status;
+    *timer_of(operation) = (struct rgi_timer){.deadline_ns = 0};
+    rgi_timers_arm(worker->timers, timer_of(operation), deadline_ns);
+    return 0;
+}
+
+static inline bool
+asked_here(const struct rgm_worker *worker, const struct rgm_message *message)
+{
+    return rgm_address_worker(message->from) == worker->number;
+}
+
+static int
+start(struct rgm_worker *worker, struct rgm_operation *operation)
+{
+    if (worker->failure != 0)
+        return worker->failure;
+    if (operation->kind == RGM_OP_SLEEP)
+        return sleep_start(worker, operation);
+    return rgi_operation_start(operation, worker->provider);
+}
+
+void
+rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgm_operation *operation = rgm_operation_of(message);
+    bool here = asked_here(worker, message);
+    int status;
+
+    if (!here && worker->draining) {
+        rgi_send_home(worker, message, -EPIPE);
+        return;
+    }
+    rgi_count(worker, operations);
+    status = start(worker, operation);
+    if (status != 0) {
+        rgi_send_home(worker, message, status);
+        return;
+    }
+    worker->operations_out++;
+    if (!here)
+        rgi_list_push_back(&worker->remote, &operation->remote);
+}
+
+/* The state belongs to the worker that carries the operation out. */
+static void
+cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
+{
+    if (operation->kind != RGM_OP_SLEEP) {
+        rgi_operation_cancel(operation, worker->provider);
+        return;
+    }
+    if (rgi_operation_stop(operation) &&
+        rgi_timers_cancel(worker->timers, timer_of(operation)))
+        rgm_operation_complete(operation, -ECANCELED, &worker->turn);
+}
+
+void
+rgi_operate_cancel(struct rgm_worker *worker, struct rgm_request *request)
+{
+    if (request->message.type->kind != RGM_KIND_OPERATION ||
+        rgm_address_worker(request->message.to) != worker->number ||
+        request->message.flags & (RGI_MESSAGE_ANSWER | RGI_MESSAGE_URGENT))
+        return;
+    cancel_here(worker,
+                rgi_container_of(request, struct rgm_operation, request));
+}
+
+void
+rgi_operate_close(struct rgm_worker *worker)
+{
+    struct rgm_link *link = worker->remote.next;
+
+    while (link != &worker->remote) {
+        struct rgm_link *next = link->next;
+
+        cancel_here(worker,
+                    rgi_container_of(link, struct rgm_operation, remote));
+        link = next;
+    }
+}
+
+void
+rgi_timers_turn(struct rgm_worker *worker)
+{
+    struct rgi_timer *timer;
+    uint64_t now_ns;
+
+    if (rgi_timers_count(worker->timers) == 0)
+        return;
+    now_ns = rgi_now(worker);
+    rgi_timers_collect(worker->timers, now_ns, worker->quota, &worker->due);
+    while ((timer = rgi_timers_pop(&worker->due)) != NULL) {
+        struct rgm_sleep *sleep =
+            rgi_container_of((uint64_t *)(void *)timer, struct rgm_sleep,
+                             timer);
+
+        rgi_count(worker, timers_fired);
+        if (now_ns - timer->deadline_ns > LATE_NS)
+            rgi_count(worker, timers_late);
+        rgm_operation_complete(&sleep->operation, 0, &worker->turn);
+    }
+}
+
+static void
+deliver(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgm_operation *operation = rgm_operation_of(message);
+
+    rgi_operation_home(operation);
+    worker->operations_out--;
+    if (asked_here(worker, message)) {
+        rgi_come_home(worker, message);
+        return;
+    }
+    rgi_list_remove(&operation->remote);
+    rgi_send_home(worker, message, message->status);
+}
+
+void
+rgi_completions_deliver(struct rgm_worker *worker)
+{
+    struct rgm_message *message = worker->turn.first;
+
+    worker->turn.first = NULL;
+    worker->turn.last = NULL;
+    worker->turn.count = 0;
+    while (message != NULL) {
+        struct rgm_message *next = message->next;
+
+        deliver(worker, message);
+        message = next;
+    }
+}

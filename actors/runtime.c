@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * runtime.c - workers are made, started, stopped and joined.
+ *
+ *   create   places (inbox, bell), workers, loans: all memory, no thread
+ *   start    one thread per worker; each opens its provider on its own thread
+ *            and reports; when all have, they are released together, or, when
+ *            one could not, all are sent home
+ *   stop     one control node per place, pushed once; the outside count says
+ *            that somebody is still between his push and his bell
+ *   end      each worker leaves when its inbox is closed; whoever waits first
+ *            joins the threads
+ *   destroy  only when nobody can push any more
+ *
+ * Worker 0 may be the calling thread (rgm_runtime_run). Threads of ours block
+ * all signals; the caller's keeps its own mask, except SIGPIPE.
+ */
+
+#include "actors/runtime.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bell.h"
+#include "base/memory.h"
+
+__thread struct rgm_worker *rgi_current
+    __attribute__((tls_model("initial-exec")));
+
+/* ---- options ---- */
+
+#define DEFAULT_LANE_MESSAGES 4096u
+#define DEFAULT_LANE_BYTES (UINT64_C(4) << 20)
+#define DEFAULT_QUOTA 1024u
+#define DEFAULT_LENT_SLOTS 64u
+#define DEFAULT_SPIN_US 50u
+#define LEAST_SPIN_NS 5000u
+#define LENT_SLOTS_MAX 65536u
+
+static int
+options_check(const struct rgm_runtime_options *options)
+{
+    if (options->workers > RGM_WORKERS_MAX ||
+        options->lane_messages > INT32_MAX ||
+        options->lane_bytes > (UINT64_C(1) << 40) ||
+        options->lent_slots > LENT_SLOTS_MAX ||
+        (options->spin_us > 1000000 && options->spin_us != RGM_SPIN_OFF))
+        return -EINVAL;
+    return 0;
+}
+
+#define DEFAULT(field, value)                                                 \
+    do {                                                                      \
+        if (options->field == 0)                                              \
+            options->field = (value);                                         \
+    } while (0)
+
+static void
+options_complete(struct rgm_runtime_options *options, uint32_t cpus)
+{
+    DEFAULT(workers, cpus < RGM_WORKERS_MAX ? cpus : RGM_WORKERS_MAX);
+    DEFAULT(lane_messages, DEFAULT_LANE_MESSAGES);
+    DEFAULT(lane_bytes, DEFAULT_LANE_BYTES);
+    DEFAULT(quota, DEFAULT_QUOTA);
+    DEFAULT(lent_slots, DEFAULT_LENT_SLOTS);
+    DEFAULT(spin_us, DEFAULT_SPIN_US);
+    if (options->spin_us == RGM_SPIN_OFF || options->workers > cpus)
+        options->spin_us = 0;
+}
+
+/* ---- places ---- */
+
+static const struct rgm_message_type place_type = {
+    "place", sizeof(struct rgm_message), 0, RGM_KIND_CONTROL, 0, NULL};
+
+static void
+place_node(struct rgm_message *node, enum rgi_control control)
+{
+    node->type = &place_type;
+    node->control = (uint8_t)control;
+    node->flags = RGI_MESSAGE_URGENT;
+    node->lane = RGI_LANE_NONE;
+}
+
+static int
+place_init(struct rgi_place *place)
+{
+    int status = rgi_bell_open(&place->bell);
+
+    if (status != 0) {
+        place->bell = -1;
+        return status;
+    }
+    rgi_inbox_init(&place->inbox, rgi_bell_ring,
+                   (void *)(intptr_t)place->bell);
+    place_node(&place->stop, RGI_CONTROL_STOP);
+    place_node(&place->close, RGI_CONTROL_CLOSE);
+    return 0;
+}
+
+static int
+places_create(struct rgm_runtime *runtime)
+{
+    uint32_t count = runtime->workers_count;
+    int status = 0;
+
+    runtime->places = rgi_alloc_aligned(RGI_CACHE_PAIR,
+                                        count * sizeof(*runtime->places));
+    if (runtime->places == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        runtime->places[i].bell = -1;
+    for (uint32_t i = 0; i < count && status == 0; i++)
+        status = place_init(&runtime->places[i]);
+    return status;
+}
+
+static void
+places_destroy(struct rgm_runtime *runtime)
+{
+    if (runtime->places == NULL)
+        return;
+    for (uint32_t i = 0; i < runtime->workers_count; i++)
+        if (runtime->places[i].bell >= 0)
+            rgi_bell_close(runtime->places[i].bell);
+    rgi_free(runtime->places);
+}
+
+/* ---- workers ---- */
+
+static int
+worker_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
+            uint32_t number)
+{
+    uint32_t spin_ns = runtime->options.spin_us * 1000;
+    int status = rgi_home_init(worker, runtime, number,
+                               &runtime->places[number].inbox);
+
+    if (status != 0)
+        return status;
+    status = rgi_slots_init(&worker->slots);
+    if (status != 0)
+        return status;
+    worker->timers = rgi_alloc(sizeof(*worker->timers));
+    if (worker->timers == NULL)
+        return -ENOMEM;
+    rgi_timers_init(worker->timers, rgi_clock_now());
+    worker->spawn_turn = number;
+    return rgi_spinner_init(&worker->spinner,
+                            spin_ns < LEAST_SPIN_NS ? spin_ns : LEAST_SPIN_NS,
+                            spin_ns, spin_ns);
+}
+
+static void
+worker_destroy(struct rgm_worker *worker)
+{
+    if (worker == NULL)
+        return;
+    rgi_loans_deinit(worker);
+    rgi_slots_deinit(&worker->slots);
+    rgi_free(worker->timers);
+    rgi_free(worker->kept);
+    rgi_home_deinit(worker);
+    rgi_free(worker);
+}
+
+static int
+workers_create(struct rgm_runtime *runtime)
+{
+    uint32_t count = runtime->workers_count;
+    int status = 0;
+
+    runtime->workers = rgi_alloc(count * sizeof(*runtime->workers));
+    runtime->threads = rgi_alloc(count * sizeof(*runtime->threads));
+    if (runtime->workers == NULL || runtime->threads == NULL)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count && status == 0; i++) {
+        struct rgm_worker *worker =
+            rgi_alloc_aligned(RGI_CACHE_PAIR, sizeof(*worker));
+
+        runtime->workers[i] = worker;
+        status = worker == NULL ? -ENOMEM : worker_init(worker, runtime, i);
+    }
+    for (uint32_t i = 0; i < count && status == 0; i++)
+        status = rgi_loans_init(runtime->workers[i]);
+    return status;
+}
+
+static void
+loans_fill(struct rgm_runtime *runtime)
+{
+    for (uint32_t i = 0; i < runtime->workers_count; i++)
+        for (uint32_t j = 0; j < runtime->workers_count; j++)
+            if (i != j)
+                rgi_loans_fill(runtime->workers[i], runtime->workers[j]);
+}
+
+static void
+runtime_free(struct rgm_runtime *runtime)
+{
+    for (uint32_t i = 0; runtime->workers != NULL &&
+                         i < runtime->workers_count; i++)
+        worker_destroy(runtime->workers[i]);
+    for (uint32_t i = 0; i < RGM_GUESTS_MAX; i++) {
+        if (runtime->guests[i] == NULL)
+            continue;
+        rgi_home_deinit(&runtime->guests[i]->worker);
+        rgi_free(runtime->guests[i]);
+    }
+    rgi_dispatch_free_all(runtime->dispatches);
+    rgi_slab_store_free(&runtime->slabs);
+    places_destroy(runtime);
+    rgi_free(runtime->workers);
+    rgi_free(runtime->threads);
+    rgi_free(runtime);
+}
+
+int
+rgm_runtime_create(const struct rgm_runtime_options *options,
+                   struct rgm_runtime **ret_runtime)
+{
+    static const struct rgm_runtime_options all_defaults;
+    struct rgm_runtime *runtime;
+    int status;
+
+    if (options == NULL)
+        options = &all_defaults;
+    status = options_check(options);
+    if (status != 0)
+        return status;
+    runtime = rgi_alloc_aligned(RGI_CACHE_PAIR, sizeof(*runtime));
+    if (runtime == NULL)
+        return -ENOMEM;
+    runtime->options = *options;
+    runtime->cpus = rgm_usable_cpus();
+    options_complete(&runtime->options, runtime->cpus);
+    runtime->workers_count = runtime->options.workers;
+    status = places_create(runtime);
+    if (status == 0)
+        status = workers_create(runtime);
+    if (status != 0) {
+        runtime_free(runtime);
+        return status;
+    }
+    loans_fill(runtime);
+    for (uint32_t i = 0; i < runtime->workers_count; i++)
+        rgi_inbox_open(&runtime->places[i].inbox);
+    *ret_runtime = runtime;
+    return 0;
+}
+
+/* ---- a worker's thread ---- */
+
+enum { WAIT, GO, GO_HOME }; /* values of `released` */
+
+static void
+options_for(const struct rgm_runtime *runtime, uint32_t number,
+            struct rgm_provider_options *ret_options)
+{
+    const struct rgm_runtime_options *options = &runtime->options;
+
+    *ret_options = (struct rgm_provider_options){
+        .bell = runtime->places[number].bell,
+        .worker = number,
+        .entries = options->ring_entries,
+        .in_flight_max = options->in_flight_max,
+        .pool_slots_max = options->pool_slots_max,
+        .strict = options->strict,
+    };
+}
+
+static int
+provider_open(struct rgm_worker *worker)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+    struct rgm_provider_options options;
+    char why[sizeof(runtime->error_text)] = "";
+    int status;
+
+    options_for(runtime, worker->number, &options);
+    status = runtime->provider->open(&options, &worker->provider, why,
+                                     sizeof(why));
+    /* runtime-started: the first error is published with its text. */
+    if (status != 0 && ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
+                                    (uint32_t)status))
+        snprintf(runtime->error_text, sizeof(runtime->error_text), "%s", why);
+    return status;
+}
+
+/* Say that this worker is there (or is not going to be). */
+static void
+report_started(struct rgm_runtime *runtime)
+{
+    ck_pr_fence_release();
+    (void)ck_pr_faa_32(&runtime->started, 1);
+    rgi_futex_wake(&runtime->started);
+}
+
+static uint32_t
+await_release(struct rgm_runtime *runtime)
+{
+    uint32_t released;
+
+    while ((released = ck_pr_load_32(&runtime->released)) == WAIT)
+        rgi_futex_wait(&runtime->released, WAIT);
+    /* runtime-released: observes what the starter did before. */
+    ck_pr_fence_acquire();
+    return released;
+}
+
+static void
+report_ended(struct rgm_runtime *runtime)
+{
+    /* runtime-running: publishes the worker's last writes to whoever waits. */
+    ck_pr_fence_release();
+    if (ck_pr_faa_32(&runtime->running, UINT32_MAX) == 1)
+        rgi_futex_wake(&runtime->running);
+}
+
+static void
+worker_live(struct rgm_worker *worker)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+
+    rgi_current = worker;
+    if (await_release(runtime) == GO)
+        rgi_worker_loop(worker);
+    if (worker->provider != NULL)
+        runtime->provider->close(worker->provider);
+    worker->provider = NULL;
+    rgi_current = NULL;
+    report_ended(runtime);
+}
+
+/* The i-th usable CPU; best effort, as pinning is. */
+static void
+pin(const struct rgm_runtime *runtime, uint32_t number)
+{
+    cpu_set_t usable, one;
+    uint32_t left = number % runtime->cpus;
+
+    if (sched_getaffinity(0, sizeof(usable), &usable) != 0)
+        return;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &usable) || left-- > 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        (void)sched_setaffinity(0, sizeof(one), &one);
+        return;
+    }
+}
+
+static void *
+worker_thread(void *argument)
+{
+    struct rgm_worker *worker = argument;
+
+    if (worker->runtime->options.pin)
+        pin(worker->runtime, worker->number);
+    (void)provider_open(worker);
+    report_started(worker->runtime);
+    worker_live(worker);
+    return NULL;
+}
+
+/* ---- start ---- */
+
+/* Which provider, when the program has not said: the ring, if the machine
+ * lets us have one. */
+static void
+provider_choose(struct rgm_runtime *runtime)
+{
+    struct rgm_provider_options options;
+    struct rgm_provider *probe;
+    char why[100] = "";
+    int status;
+
+    runtime->provider = runtime->options.provider;
+    if (runtime->provider != NULL)
+        return;
+    runtime->provider = &rgm_provider_ring;
+    options_for(runtime, 0, &options);
+    status = rgm_provider_ring.open(&options, &probe, why, sizeof(why));
+    if (status == 0) {
+        rgm_provider_ring.close(probe);
+        return;
+    }
+    runtime->provider = &rgm_provider_threads;
+    snprintf(runtime->error_text, sizeof(runtime->error_text),
+             "no ring: %s", why);
+}
+
+static void
+provider_describe(struct rgm_runtime *runtime)
+{
+    const struct rgm_provider *provider = runtime->workers[0]->provider;
+
+    snprintf(runtime->provider_text, sizeof(runtime->provider_text),
+             "%s (%s)", runtime->provider->name,
+             provider->mode != NULL ? provider->mode : "default");
+}
+
+/* Threads of ours take no signals. Returns how many were made. */
+static uint32_t
+threads_create(struct rgm_runtime *runtime, uint32_t first)
+{
+    sigset_t all, before;
+    uint32_t i;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (i = first; i < runtime->workers_count; i++) {
+        int error = pthread_create(&runtime->threads[i], NULL, worker_thread,
+                                   runtime->workers[i]);
+
+        if (error != 0) {
+            (void)ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
+                               (uint32_t)-error);
+            break;
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return i - first;
+}
+
+static void
+await_started(struct rgm_runtime *runtime, uint32_t count)
+{
+    uint32_t started;
+
+    while ((started = ck_pr_load_32(&runtime->started)) < count)
+        rgi_futex_wait(&runtime->started, started);
+    ck_pr_fence_acquire();
+}
+
+static void
+release(struct rgm_runtime *runtime, uint32_t how)
+{
+    ck_pr_fence_release();
+    ck_pr_store_32(&runtime->released, how);
+    rgi_futex_wake(&runtime->released);
+}
+
+static void
+join_threads(struct rgm_runtime *runtime, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < first + count; i++)
+        pthread_join(runtime->threads[i], NULL);
+}
+
+/* Make the threads from `first` on; when `first` is 1, the caller is worker 0
+ * and has its provider opened here. All start or none does. */
+static int
+start(struct rgm_runtime *runtime, uint32_t first)
+{
+    uint32_t count, wanted = runtime->workers_count - first;
+    int status;
+
+    if (!ck_pr_cas_32(&runtime->state, RGI_RUNTIME_NEW, RGI_RUNTIME_STARTING))
+        return -EALREADY;
+    provider_choose(runtime);
+    ck_pr_store_32(&runtime->running, runtime->workers_count);
+    count = threads_create(runtime, first);
+    if (first == 1 && count == wanted)
+        (void)provider_open(runtime->workers[0]);
+    await_started(runtime, count);
+    status = (int)ck_pr_load_32((uint32_t *)&runtime->start_error);
+    if (status == 0) {
+        provider_describe(runtime);
+        runtime->first_is_caller = first == 1;
+        ck_pr_store_32(&runtime->state, RGI_RUNTIME_RUNNING);
+        release(runtime, GO);
+        return 0;
+    }
+    release(runtime, GO_HOME);
+    join_threads(runtime, first, count);
+    if (first == 1 && runtime->workers[0]->provider != NULL) {
+        runtime->provider->close(runtime->workers[0]->provider);
+        runtime->workers[0]->provider = NULL;
+    }
+    ck_pr_store_32(&runtime->running, 0);
+    ck_pr_store_32(&runtime->state, RGI_RUNTIME_ENDED);
+    return status;
+}
+
+int
+rgm_runtime_start(struct rgm_runtime *runtime)
+{
+    return start(runtime, 0);
+}
+
+/* ---- run ---- */
+
+static int
+root_spawn(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
+           const void *argument)
+{
+    struct rgm_worker *worker = runtime->workers[0];
+    struct rgi_slot *slot;
+    struct rgm_actor *actor;
+    uint32_t index;
+    int status = rgi_actor_make(worker, root, argument, &actor);
+
+    if (status != 0)
+        return status;
+    status = rgi_slots_take(&worker->slots, &slot, &index);
+    if (status != 0) {
+        rgi_actor_unmake(worker, actor);
+        return status;
+    }
+    rgi_actor_install(worker, actor,
+                      rgi_address_make(0, index, slot->generation));
+    actor->flags |= RGI_ACTOR_ROOT;
+    return 0;
+}
+
+int
+rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
+                const void *argument)
+{
+    sigset_t pipe, before;
+    int status;
+
+    if (ck_pr_load_32(&runtime->state) != RGI_RUNTIME_NEW)
+        return -EALREADY;
+    status = root_spawn(runtime, root, argument);
+    if (status != 0)
+        return status;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    status = start(runtime, 1);
+    if (status == 0) {
+        worker_live(runtime->workers[0]);
+        status = rgm_runtime_wait(runtime);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+/* ---- stop, wait, destroy ---- */
+
+void
+rgm_runtime_stop(struct rgm_runtime *runtime)
+{
+    /* runtime-outside: publishes, before anything is pushed, that somebody is
+     * inside; the one who frees observes that all have left. */
+    ck_pr_inc_32(&runtime->outside);
+    if (ck_pr_fas_32(&runtime->stop_requested, 1) == 0) {
+        for (uint32_t i = 0; i < runtime->workers_count; i++) {
+            struct rgi_place *place = &runtime->places[i];
+
+            (void)rgi_inbox_push(&place->inbox, &place->stop, &place->stop);
+        }
+    }
+    ck_pr_fence_release();
+    ck_pr_dec_32(&runtime->outside);
+}
+
+static void
+await_workers(struct rgm_runtime *runtime)
+{
+    uint32_t running;
+
+    while ((running = ck_pr_load_32(&runtime->running)) != 0)
+        rgi_futex_wait(&runtime->running, running);
+    ck_pr_fence_acquire();
+}
+
+static void
+await_joined(struct rgm_runtime *runtime)
+{
+    uint32_t state;
+
+    while ((state = ck_pr_load_32(&runtime->state)) != RGI_RUNTIME_ENDED)
+        rgi_futex_wait(&runtime->state, state);
+}
+
+int
+rgm_runtime_wait(struct rgm_runtime *runtime)
+{
+    uint32_t first = runtime->first_is_caller ? 1 : 0;
+
+    if (rgi_current != NULL && rgi_current->runtime == runtime)
+        return -EDEADLK;
+    if (ck_pr_load_32(&runtime->state) == RGI_RUNTIME_NEW)
+        return 0;
+    await_workers(runtime);
+    /* runtime-joining: the first to come joins, the others wait for him. */
+    if (ck_pr_fas_32(&runtime->joining, 1) == 0) {
+        join_threads(runtime, first, runtime->workers_count - first);
+        ck_pr_store_32(&runtime->state, RGI_RUNTIME_ENDED);
+        rgi_futex_wake(&runtime->state);
+    } else {
+        await_joined(runtime);
+    }
+    return (int)ck_pr_load_32((uint32_t *)&runtime->failure);
+}
+
+static bool
+guests_open(const struct rgm_runtime *runtime)
+{
+    for (uint32_t i = 0; i < RGM_GUESTS_MAX / 64; i++)
+        if (ck_pr_load_64(&runtime->guests_taken[i]) != 0)
+            return true;
+    return false;
+}
+
+int
+rgm_runtime_destroy(struct rgm_runtime *runtime)
+{
+    uint32_t state;
+
+    if (runtime == NULL)
+        return 0;
+    state = ck_pr_load_32(&runtime->state);
+    if ((state != RGI_RUNTIME_NEW && state != RGI_RUNTIME_ENDED) ||
+        guests_open(runtime))
+        return -EBUSY;
+    while (ck_pr_load_32(&runtime->outside) != 0)
+        sched_yield(); /* somebody is between his push and his bell */
+    ck_pr_fence_acquire();
+    runtime_free(runtime);
+    return 0;
+}
+
+/* ---- small things ---- */
+
+uint32_t
+rgm_runtime_workers(const struct rgm_runtime *runtime)
+{
+    return runtime->workers_count;
+}
+
+const char *
+rgm_runtime_provider(const struct rgm_runtime *runtime)
+{
+    return runtime->provider_text;
+}
+
+const char *
+rgm_runtime_error(const struct rgm_runtime *runtime)
+{
+    return runtime->error_text;
+}

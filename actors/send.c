@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * send.c - one-way messages, asks and their answers at the asker's side.
+ *
+ * An ask: check the record, join the asker's scope, then either start the
+ * operation (a capability of the own worker) or charge the lane and post. From
+ * then on its one answer comes through rgi_request_answered, whatever happens;
+ * an ask that cannot be sent at all comes home at once through the local FIFO,
+ * so that callbacks never run inside the ask.
+ */
+
+#include "actors/worker.h"
+
+#include <string.h>
+
+/* ---- records ---- */
+
+void
+rgm_init(const struct rgm_message_type *type, void *record)
+{
+    size_t head = type->kind == RGM_KIND_MESSAGE ? sizeof(struct rgm_message)
+                                                 : sizeof(struct rgm_request);
+    struct rgm_message *message =
+        (struct rgm_message *)(void *)((char *)record + type->header_offset);
+
+    memset(record, 0, head);
+    message->type = type;
+    message->charged_bytes = type->size_bytes;
+    message->lane = RGI_LANE_NONE;
+    message->holder = RGI_HOLDER_HOME;
+}
+
+void *
+rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
+         size_t trailing_bytes)
+{
+    struct rgm_worker *worker = self->worker;
+    size_t size_bytes = type->size_bytes + trailing_bytes;
+    struct rgm_message *message;
+    char *record;
+
+    rgi_assert(rgi_is_owner(worker));
+    if (trailing_bytes > UINT32_MAX - type->size_bytes)
+        return NULL;
+    record = rgi_slab_take(&worker->slab, size_bytes);
+    if (record == NULL)
+        return NULL;
+    memset(record, 0, type->size_bytes);
+    message = (struct rgm_message *)(void *)(record + type->header_offset);
+    message->type = type;
+    message->charged_bytes = (uint32_t)size_bytes;
+    message->lane = RGI_LANE_NONE;
+    message->holder = RGI_HOLDER_HOME;
+    message->flags = RGI_MESSAGE_TAKEN;
+    return record;
+}
+
+void
+rgm_give(struct rgm_actor *self, const struct rgm_message_type *type,
+         void *record)
+{
+    struct rgm_message *message =
+        (struct rgm_message *)(void *)((char *)record + type->header_offset);
+
+    rgi_assert(rgi_is_owner(self->worker));
+    rgi_assert(message->type == type);
+    rgi_assert(message->state == RGI_MESSAGE_HOME);
+    rgi_assert(message->flags & RGI_MESSAGE_TAKEN);
+    rgi_slab_give(&self->worker->slab, record, message->charged_bytes);
+}
+
+void
+rgm_request_to(struct rgm_request *request, struct rgm_address to)
+{
+    rgi_assert(request->message.state == RGI_MESSAGE_HOME);
+    request->message.to = to;
+}
+
+/* ---- sending ---- */
+
+static inline void
+count_sent(struct rgm_worker *worker, uint32_t destination)
+{
+    worker->messages_out++;
+    if (destination == worker->number)
+        rgi_count(worker, sent_local);
+    else
+        rgi_count(worker, sent_remote);
+}
+
+/* Set what every message gets when it leaves. */
+static inline void
+header_set(struct rgm_message *message, const struct rgm_actor *self)
+{
+    message->from = self->address;
+    message->status = 0;
+    message->hops = 0;
+    message->flags &= RGI_MESSAGE_TAKEN;
+    message->state = RGI_MESSAGE_OUT;
+}
+
+static inline bool
+nobody(const struct rgm_worker *worker, struct rgm_address to)
+{
+    uint32_t destination = rgm_address_worker(to);
+
+    if (destination >= worker->workers_count)
+        return true;
+    return destination == worker->number && !worker->is_guest &&
+           rgi_slot_find(&worker->slots, to) == NULL;
+}
+
+static int
+send_status(struct rgm_worker *worker, struct rgm_address to,
+            struct rgm_message *message)
+{
+    if (message->state != RGI_MESSAGE_HOME ||
+        message->type->kind != RGM_KIND_MESSAGE)
+        return -EINVAL;
+    if (nobody(worker, to))
+        return -ESRCH;
+    return rgi_lane_charge(worker, message, rgm_address_worker(to));
+}
+
+int
+rgm_send_message(struct rgm_actor *self, struct rgm_address to,
+                 struct rgm_message *message)
+{
+    struct rgm_worker *worker = self->worker;
+    int status;
+
+    rgi_assert(rgi_is_owner(worker));
+    status = send_status(worker, to, message);
+    if (status != 0) {
+        rgi_count(worker, refused);
+        return status;
+    }
+    message->to = to;
+    header_set(message, self);
+    count_sent(worker, rgm_address_worker(to));
+    rgi_post(worker, message, rgm_address_worker(to));
+    return 0;
+}
+
+/* Undo the charges of the first `count` messages. */
+static void
+uncharge(struct rgm_worker *worker, struct rgm_message *const *messages,
+         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        rgi_lane_credit(worker, messages[i]);
+}
+
+int
+rgm_broadcast_messages(struct rgm_actor *self,
+                       const struct rgm_address *addresses,
+                       struct rgm_message *const *messages, size_t count)
+{
+    struct rgm_worker *worker = self->worker;
+
+    rgi_assert(rgi_is_owner(worker));
+    for (size_t i = 0; i < count; i++) {
+        int status = send_status(worker, addresses[i], messages[i]);
+
+        if (status != 0) {
+            uncharge(worker, messages, i);
+            rgi_count(worker, refused);
+            return status;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t destination = rgm_address_worker(addresses[i]);
+
+        messages[i]->to = addresses[i];
+        header_set(messages[i], self);
+        count_sent(worker, destination);
+        rgi_post(worker, messages[i], destination);
+    }
+    return 0;
+}
+
+/* ---- asking ---- */
+
+static inline void
+scope_join(struct rgm_actor *self, struct rgm_request *request,
+           rgm_answer_function *answer)
+{
+    request->asker = self;
+    request->answer = answer;
+    request->order = NULL;
+    request->gather = NULL;
+    request->asker_flags = 0;
+    rgi_list_push_back(&self->scope, &request->scope);
+    self->out_count++;
+}
+
+void
+rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
+                 int status)
+{
+    rgi_send_home(worker, &request->message, status);
+}
+
+/* The record is in the scope; send it on its way, or home. */
+static inline void
+ask_go(struct rgm_worker *worker, struct rgm_actor *self,
+       struct rgm_request *request)
+{
+    struct rgm_message *message = &request->message;
+    uint32_t destination = rgm_address_worker(message->to);
+
+    if (self->life != RGI_LIFE_RUNNING) {
+        rgi_request_fail(worker, request, -ECANCELED);
+        return;
+    }
+    if (destination >= worker->workers_count) {
+        rgi_request_fail(worker, request, -ESRCH);
+        return;
+    }
+    if (message->type->kind == RGM_KIND_OPERATION &&
+        destination == worker->number) {
+        rgi_operate(worker, message);
+        return;
+    }
+    if (rgi_lane_enter(worker, message, destination))
+        rgi_post(worker, message, destination);
+}
+
+/* A record that is out already cannot be asked, nor answered with an error:
+ * its one answer is still to come. That is a broken program. */
+static inline void
+check_at_home(const struct rgm_request *request)
+{
+    rgi_assert(request->message.state == RGI_MESSAGE_HOME);
+    rgi_assert(request->message.type != NULL &&
+               request->message.type->kind != RGM_KIND_MESSAGE);
+}
+
+static inline void
+ask_begin(struct rgm_actor *self, struct rgm_request *request,
+          rgm_answer_function *answer)
+{
+    rgi_assert(rgi_is_owner(self->worker));
+    check_at_home(request);
+    header_set(&request->message, self);
+    count_sent(self->worker, rgm_address_worker(request->message.to));
+    scope_join(self, request, answer);
+}
+
+void
+rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
+                rgm_answer_function *answer)
+{
+    ask_begin(self, request, answer);
+    ask_go(self->worker, self, request);
+}
+
+static int
+try_ask_status(struct rgm_actor *self, struct rgm_request *request)
+{
+    struct rgm_worker *worker = self->worker;
+    struct rgm_message *message = &request->message;
+    uint32_t destination = rgm_address_worker(message->to);
+
+    if (message->state != RGI_MESSAGE_HOME || message->type == NULL ||
+        message->type->kind == RGM_KIND_MESSAGE)
+        return -EINVAL;
+    if (self->life != RGI_LIFE_RUNNING)
+        return -ECANCELED;
+    if (message->type->kind == RGM_KIND_OPERATION)
+        return destination < worker->workers_count ? 1 : -ESRCH;
+    if (nobody(worker, message->to))
+        return -ESRCH;
+    return rgi_lane_charge(worker, message, destination);
+}
+
+int
+rgm_try_ask_request(struct rgm_actor *self, struct rgm_request *request,
+                    rgm_answer_function *answer)
+{
+    int status = try_ask_status(self, request);
+
+    if (status == 1) {
+        rgm_ask_request(self, request, answer);
+        return 0;
+    }
+    if (status != 0) {
+        rgi_count(self->worker, refused);
+        return status;
+    }
+    ask_begin(self, request, answer);
+    rgi_post(self->worker, &request->message,
+             rgm_address_worker(request->message.to));
+    return 0;
+}
+
+/* ---- orders ---- */
+
+static void
+order_append(struct rgm_order *order, struct rgm_request *request)
+{
+    request->order = order;
+    request->order_next = NULL;
+    if (order->first == NULL)
+        order->first = request;
+    else
+        order->last->order_next = request;
+    order->last = request;
+    order->count++;
+}
+
+void
+rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
+                   struct rgm_request *request, rgm_answer_function *answer)
+{
+    bool full = rgm_order_full(order);
+
+    ask_begin(self, request, answer);
+    order_append(order, request);
+    if (full)
+        rgi_request_fail(self->worker, request, -ENOBUFS);
+    else
+        ask_go(self->worker, self, request);
+}
+
+void
+rgm_answered_request_in(struct rgm_actor *self, struct rgm_order *order,
+                        struct rgm_request *request, int status,
+                        rgm_answer_function *answer)
+{
+    ask_begin(self, request, answer);
+    order_append(order, request);
+    rgi_request_fail(self->worker, request, status);
+}
+
+/* ---- answers ---- */
+
+static inline void
+scope_leave(struct rgm_actor *actor, struct rgm_request *request)
+{
+    rgi_list_remove(&request->scope);
+    actor->out_count--;
+    request->message.state = RGI_MESSAGE_HOME;
+    request->message.flags &= RGI_MESSAGE_TAKEN;
+}
+
+/* Deliver those at the head of the order that are home. A callback may ask
+ * its own record again: it is out of the order by then. */
+static void
+order_advance(struct rgm_actor *actor, struct rgm_order *order)
+{
+    struct rgm_request *request = order->first;
+
+    while (request != NULL &&
+           (request->asker_flags & RGI_REQUEST_ARRIVED) != 0) {
+        order->first = request->order_next;
+        order->count--;
+        scope_leave(actor, request);
+        request->answer(actor, request);
+        request = order->first;
+    }
+}
+
+static void
+gather_one(struct rgm_actor *actor, struct rgm_request *request)
+{
+    struct rgm_gather *gather = request->gather;
+
+    scope_leave(actor, request);
+    if (request->message.status != 0)
+        gather->failed++;
+    if (--gather->out == 0)
+        gather->done(actor, gather);
+}
+
+void
+rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
+                     struct rgm_request *request)
+{
+    (void)worker;
+    if (request->order != NULL) {
+        request->asker_flags |= RGI_REQUEST_ARRIVED;
+        order_advance(actor, request->order);
+    } else if (request->gather != NULL) {
+        gather_one(actor, request);
+    } else {
+        scope_leave(actor, request);
+        request->answer(actor, request);
+    }
+}
+
+void
+rgm_gather_requests(struct rgm_actor *self, struct rgm_gather *gather,
+                    struct rgm_request *const *requests, size_t count,
+                    void (*done)(struct rgm_actor *self,
+                                 struct rgm_gather *gather))
+{
+    rgi_assert(count > 0 && count <= UINT32_MAX);
+    gather->done = done;
+    gather->out = (uint32_t)count;
+    gather->failed = 0;
+    for (size_t i = 0; i < count; i++) {
+        ask_begin(self, requests[i], NULL);
+        requests[i]->gather = gather;
+        ask_go(self->worker, self, requests[i]);
+    }
+}
+
+/* ---- small things ---- */
+
+void
+rgm_cancel_request(struct rgm_actor *self, struct rgm_request *request)
+{
+    rgi_assert(rgi_is_owner(self->worker));
+    if (request->message.state == RGI_MESSAGE_OUT)
+        rgi_operate_cancel(self->worker, request);
+}
+
+void
+rgm_flush_worker(struct rgm_actor *self)
+{
+    rgi_assert(rgi_is_owner(self->worker));
+    rgi_flush_all(self->worker);
+}
+
+uint32_t
+rgm_worker_number(const struct rgm_actor *self)
+{
+    return self->worker->number;
+}
+
+uint32_t
+rgm_workers_count(const struct rgm_actor *self)
+{
+    return self->worker->workers_count;
+}
+
+uint64_t
+rgm_now(const struct rgm_actor *self)
+{
+    return rgi_now(self->worker);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * slab.c - blocks by size class.
+ *
+ * 1. Take pops the class's free list; else cuts a block from the fresh chunk;
+ *    else gets a new chunk and hangs it into the runtime's list.
+ * 2. Give pushes. Nothing is returned to libc before the runtime ends.
+ *
+ * What is left of a chunk when a larger block does not fit goes to the free
+ * list of its own size, so nothing is wasted.
+ */
+
+#include "actors/slab.h"
+
+#include <ck_pr.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/memory.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define poison(memory, size) ASAN_POISON_MEMORY_REGION(memory, size)
+#define unpoison(memory, size) ASAN_UNPOISON_MEMORY_REGION(memory, size)
+#else
+#define poison(memory, size) ((void)(memory), (void)(size))
+#define unpoison(memory, size) ((void)(memory), (void)(size))
+#endif
+
+struct rgi_slab_block {
+    struct rgi_slab_block *next;
+};
+
+struct rgi_slab_chunk {
+    struct rgi_slab_chunk *next;
+};
+
+static size_t
+class_size(unsigned class)
+{
+    return (size_t)(class + 1) * RGI_SLAB_STEP;
+}
+
+static void
+free_push(struct rgi_slab *slab, unsigned class, void *memory)
+{
+    struct rgi_slab_block *block = memory;
+
+    unpoison(block, sizeof(*block));
+    block->next = slab->free[class];
+    slab->free[class] = block;
+    poison(block, class_size(class));
+}
+
+/* Hang a chunk where the runtime finds it at its end. */
+static void
+store_add(struct rgi_slab_store *store, struct rgi_slab_chunk *chunk)
+{
+    void *first = ck_pr_load_ptr(&store->first);
+    void *seen;
+
+    for (;;) {
+        chunk->next = first;
+        /* slab-store: publishes the chunk's link to the one who frees. */
+        ck_pr_fence_release();
+        if (ck_pr_cas_ptr_value(&store->first, first, chunk, &seen))
+            return;
+        first = seen;
+    }
+}
+
+static bool
+refill(struct rgi_slab *slab)
+{
+    struct rgi_slab_chunk *chunk;
+
+    if (slab->fresh_bytes >= RGI_SLAB_STEP)
+        free_push(slab, rgi_slab_class(slab->fresh_bytes), slab->fresh);
+    slab->fresh_bytes = 0;
+    chunk = rgi_alloc_aligned(RGI_SLAB_STEP, RGI_SLAB_CHUNK_BYTES);
+    if (chunk == NULL)
+        return false;
+    store_add(slab->store, chunk);
+    slab->fresh = (char *)chunk + RGI_SLAB_STEP;
+    slab->fresh_bytes = RGI_SLAB_CHUNK_BYTES - RGI_SLAB_STEP;
+    poison(slab->fresh, slab->fresh_bytes);
+    return true;
+}
+
+static void *
+cut(struct rgi_slab *slab, unsigned class)
+{
+    size_t size_bytes = class_size(class);
+    char *memory;
+
+    if (slab->fresh_bytes < size_bytes && !refill(slab))
+        return NULL;
+    memory = slab->fresh;
+    slab->fresh += size_bytes;
+    slab->fresh_bytes -= size_bytes;
+    unpoison(memory, size_bytes);
+    return memory;
+}
+
+void *
+rgi_slab_take(struct rgi_slab *slab, size_t size_bytes)
+{
+    unsigned class = rgi_slab_class(size_bytes);
+    struct rgi_slab_block *block;
+
+    rgi_assert(size_bytes > 0);
+    if (class == RGI_SLAB_LARGE)
+        return rgi_alloc_aligned(RGI_SLAB_STEP, size_bytes);
+    block = slab->free[class];
+    if (block == NULL)
+        return cut(slab, class);
+    unpoison(block, class_size(class));
+    slab->free[class] = block->next;
+    return block;
+}
+
+void
+rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes)
+{
+    unsigned class = rgi_slab_class(size_bytes);
+
+    if (class == RGI_SLAB_LARGE)
+        rgi_free(memory);
+    else
+        free_push(slab, class, memory);
+}
+
+void
+rgi_slab_store_free(struct rgi_slab_store *store)
+{
+    struct rgi_slab_chunk *chunk = store->first;
+
+    while (chunk != NULL) {
+        struct rgi_slab_chunk *next = chunk->next;
+
+        unpoison(chunk, RGI_SLAB_CHUNK_BYTES);
+        rgi_free(chunk);
+        chunk = next;
+    }
+    store->first = NULL;
+}

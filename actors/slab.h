@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RGI_ACTORS_SLAB_H
+#define RGI_ACTORS_SLAB_H
+
+/*
+ * slab.h - where do messages and actors get their memory without asking libc?
+ *
+ * Free blocks by size class, one list per class and worker, no atomics: a
+ * message always comes home to the worker that took it. Blocks are multiples
+ * of 64 bytes, aligned to a cache line. An actor's memory may be given back on
+ * another worker than it was taken on; its chunk belongs to the runtime.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <ringmail/base.h>
+
+#define RGI_SLAB_STEP 64u
+#define RGI_SLAB_CLASSES 32u /* 64 .. 2048 bytes; larger: one by one */
+#define RGI_SLAB_LARGE RGI_SLAB_CLASSES
+#define RGI_SLAB_CHUNK_BYTES 65536u
+
+struct rgi_slab_block;
+struct rgi_slab_chunk;
+
+/* All chunks of a runtime; any thread adds, destroy frees. */
+struct rgi_slab_store {
+    struct rgi_slab_chunk *first;
+};
+
+struct rgi_slab {
+    struct rgi_slab_store *store;
+    struct rgi_slab_block *free[RGI_SLAB_CLASSES];
+    char *fresh; /* the rest of the newest chunk */
+    size_t fresh_bytes;
+};
+
+static inline unsigned
+rgi_slab_class(size_t size_bytes)
+{
+    size_t class = (size_bytes + RGI_SLAB_STEP - 1) / RGI_SLAB_STEP - 1;
+
+    return class < RGI_SLAB_CLASSES ? (unsigned)class : RGI_SLAB_LARGE;
+}
+
+/* Memory with undefined content, or NULL. Thread: owner. */
+void *rgi_slab_take(struct rgi_slab *slab, size_t size_bytes);
+/* Give back what was taken with that size. Thread: owner of this slab. */
+void rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes);
+
+void rgi_slab_store_free(struct rgi_slab_store *store);
+
+#endif /* RGI_ACTORS_SLAB_H */

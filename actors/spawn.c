@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * spawn.c - an actor appears, here or on another worker.
+ *
+ * Here: a slot is taken and the actor installed. There: every worker lends the
+ * others slot numbers, generation included. Spawning takes one from the loan,
+ * without an atomic and without asking: the address is valid at once, and mail
+ * that overtakes the spawn waits in the lent slot. The spawn travels as
+ * ordinary mail and needs no allowance, since lent numbers bound it.
+ *
+ * Each loan has one node that travels: it fetches new numbers (LEND) when the
+ * stock is half gone, and brings unused ones back (BACK) when the runtime
+ * stops. A worker is quiet only when all its numbers are spawned or back.
+ *
+ * Model: actors/models/spawn.pml.
+ */
+
+#include "actors/runtime.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+struct rgi_spawn {
+    struct rgm_message message;
+    struct rgm_actor *actor;
+};
+
+static const struct rgm_message_type spawn_type = {
+    "spawn", sizeof(struct rgi_spawn), 0, RGM_KIND_CONTROL, 0, NULL};
+static const struct rgm_message_type loan_type = {
+    "loan", sizeof(struct rgm_message), 0, RGM_KIND_CONTROL, 0, NULL};
+
+/* ---- making ---- */
+
+static bool
+behaviour_valid(const struct rgm_behaviour *behaviour)
+{
+    return behaviour != NULL &&
+           behaviour->size_bytes >= sizeof(struct rgm_actor) &&
+           (behaviour->handlers_count == 0 || behaviour->handlers != NULL);
+}
+
+int
+rgi_actor_make(struct rgm_worker *maker, const struct rgm_behaviour *behaviour,
+               const void *argument, struct rgm_actor **ret_actor)
+{
+    const struct rgi_dispatch *dispatch;
+    struct rgm_actor *actor;
+    int status;
+
+    if (!behaviour_valid(behaviour))
+        return -EINVAL;
+    dispatch = rgi_dispatch_of(maker, behaviour);
+    if (dispatch == NULL)
+        return -ENOMEM;
+    actor = rgi_slab_take(&maker->slab, behaviour->size_bytes);
+    if (actor == NULL)
+        return -ENOMEM;
+    memset(actor, 0, behaviour->size_bytes);
+    actor->dispatch = dispatch;
+    status = behaviour->factory == NULL ? 0
+                                        : behaviour->factory(actor, argument);
+    if (status < 0) {
+        rgi_actor_unmake(maker, actor);
+        return status;
+    }
+    *ret_actor = actor;
+    return 0;
+}
+
+void
+rgi_actor_unmake(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    rgi_slab_give(&worker->slab, actor,
+                  actor->dispatch->behaviour->size_bytes);
+}
+
+/* ---- here ---- */
+
+int
+rgm_spawn_here(struct rgm_actor *self, const struct rgm_behaviour *behaviour,
+               const void *argument, struct rgm_address *ret_address)
+{
+    struct rgm_worker *worker = self->worker;
+    struct rgi_slot *slot;
+    struct rgm_actor *actor;
+    uint32_t index;
+    int status;
+
+    rgi_assert(rgi_is_owner(worker));
+    if (worker->is_guest)
+        return rgi_guest_spawn(worker, RGM_ANY_WORKER, behaviour, argument,
+                               ret_address);
+    if (worker->draining)
+        return -EPIPE;
+    status = rgi_actor_make(worker, behaviour, argument, &actor);
+    if (status != 0)
+        return status;
+    status = rgi_slots_take(&worker->slots, &slot, &index);
+    if (status != 0) {
+        rgi_actor_unmake(worker, actor);
+        return status;
+    }
+    *ret_address = rgi_address_make(worker->number, index, slot->generation);
+    rgi_actor_install(worker, actor, *ret_address);
+    return 0;
+}
+
+/* ---- loans ---- */
+
+static void
+loan_send(struct rgm_worker *worker, struct rgi_loan *loan, uint32_t owner,
+          enum rgi_control what)
+{
+    loan->out = true;
+    loan->message.control = (uint8_t)what;
+    loan->message.flags = RGI_MESSAGE_URGENT;
+    loan->message.from = rgm_worker_address(worker->number);
+    loan->message.to = rgm_worker_address(owner);
+    rgi_post(worker, &loan->message, owner);
+}
+
+static void
+loan_refill(struct rgm_worker *worker, struct rgi_loan *loan, uint32_t owner)
+{
+    uint32_t full = worker->runtime->options.lent_slots;
+
+    if (loan->out || worker->draining || loan->held_count > full / 2)
+        return;
+    loan->travelling_wanted = full - loan->held_count;
+    loan->travelling_count = 0;
+    loan_send(worker, loan, owner, RGI_CONTROL_LEND);
+}
+
+/* Owner: fill the borrower's node with numbers. Fewer are no error. */
+static void
+lend(struct rgm_worker *worker, struct rgi_loan *loan)
+{
+    struct rgi_slot *slot;
+    uint32_t index;
+
+    while (loan->travelling_count < loan->travelling_wanted &&
+           !worker->draining &&
+           rgi_slots_take(&worker->slots, &slot, &index) == 0) {
+        slot->state = RGI_SLOT_LENT;
+        slot->u.waiting = NULL;
+        worker->slots.lent++;
+        loan->travelling[loan->travelling_count++] =
+            rgi_address_make(worker->number, index, slot->generation);
+    }
+}
+
+/* Owner: numbers come back unused; nobody was ever told of them. */
+static void
+take_back(struct rgm_worker *worker, struct rgi_loan *loan)
+{
+    while (loan->travelling_count > 0) {
+        struct rgm_address number = loan->travelling[--loan->travelling_count];
+
+        rgi_assert(rgi_slot_find(&worker->slots, number)->state ==
+                   RGI_SLOT_LENT);
+        worker->slots.lent--;
+        rgi_slots_release(&worker->slots, rgi_address_slot(number), false);
+    }
+}
+
+/* Borrower: the node is home. */
+static void
+loan_home(struct rgi_loan *loan)
+{
+    loan->out = false;
+    for (uint32_t i = 0; i < loan->travelling_count; i++)
+        loan->held[loan->held_count++] = loan->travelling[i];
+    loan->travelling_count = 0;
+}
+
+bool
+rgi_loans_give_back(struct rgm_worker *worker)
+{
+    bool all_home = true;
+
+    for (uint32_t owner = 0; owner < worker->workers_count; owner++) {
+        struct rgi_loan *loan = &worker->loans[owner];
+
+        if (!loan->out && loan->held_count > 0) {
+            memcpy(loan->travelling, loan->held,
+                   loan->held_count * sizeof(*loan->held));
+            loan->travelling_count = loan->held_count;
+            loan->held_count = 0;
+            loan_send(worker, loan, owner, RGI_CONTROL_BACK);
+        }
+        all_home = all_home && !loan->out;
+    }
+    return all_home;
+}
+
+static int
+loan_init(struct rgi_loan *loan, uint32_t capacity)
+{
+    loan->message.type = &loan_type;
+    loan->message.lane = RGI_LANE_NONE;
+    loan->travelling = rgi_alloc(2 * capacity * sizeof(*loan->travelling));
+    if (loan->travelling == NULL)
+        return -ENOMEM;
+    loan->held = loan->travelling + capacity;
+    return 0;
+}
+
+int
+rgi_loans_init(struct rgm_worker *worker)
+{
+    uint32_t capacity = worker->runtime->options.lent_slots;
+
+    worker->loans = rgi_alloc(worker->workers_count * sizeof(*worker->loans));
+    if (worker->loans == NULL)
+        return -ENOMEM;
+    for (uint32_t owner = 0; owner < worker->workers_count; owner++) {
+        int status;
+
+        if (owner == worker->number)
+            continue;
+        status = loan_init(&worker->loans[owner], capacity);
+        if (status != 0)
+            return status;
+    }
+    return 0;
+}
+
+void
+rgi_loans_fill(struct rgm_worker *borrower, struct rgm_worker *owner)
+{
+    struct rgi_loan *loan = &borrower->loans[owner->number];
+
+    loan->travelling_wanted = borrower->runtime->options.lent_slots;
+    lend(owner, loan);
+    loan_home(loan);
+}
+
+void
+rgi_loans_deinit(struct rgm_worker *worker)
+{
+    if (worker->loans == NULL)
+        return;
+    for (uint32_t owner = 0; owner < worker->workers_count; owner++)
+        rgi_free(worker->loans[owner].travelling);
+    rgi_free(worker->loans);
+    worker->loans = NULL;
+}
+
+/* ---- there ---- */
+
+static int
+spawn_remote(struct rgm_worker *worker, uint32_t owner,
+             const struct rgm_behaviour *behaviour, const void *argument,
+             struct rgm_address *ret_address)
+{
+    struct rgi_loan *loan = &worker->loans[owner];
+    struct rgi_spawn *spawn;
+    int status;
+
+    if (loan->held_count == 0) {
+        loan_refill(worker, loan, owner);
+        return -EAGAIN;
+    }
+    spawn = rgi_slab_take(&worker->slab, sizeof(*spawn));
+    if (spawn == NULL)
+        return -ENOMEM;
+    memset(spawn, 0, sizeof(*spawn));
+    status = rgi_actor_make(worker, behaviour, argument, &spawn->actor);
+    if (status != 0) {
+        rgi_slab_give(&worker->slab, spawn, sizeof(*spawn));
+        return status;
+    }
+    *ret_address = loan->held[--loan->held_count];
+    spawn->message.type = &spawn_type;
+    spawn->message.control = RGI_CONTROL_SPAWN;
+    spawn->message.lane = RGI_LANE_NONE;
+    spawn->message.from = rgm_worker_address(worker->number);
+    spawn->message.to = *ret_address;
+    worker->messages_out++;
+    rgi_post(worker, &spawn->message, owner);
+    loan_refill(worker, loan, owner);
+    return 0;
+}
+
+int
+rgm_spawn_there(struct rgm_actor *self, uint32_t number,
+                const struct rgm_behaviour *behaviour, const void *argument,
+                struct rgm_address *ret_address)
+{
+    struct rgm_worker *worker = self->worker;
+
+    rgi_assert(rgi_is_owner(worker));
+    if (number >= worker->workers_count)
+        return -EINVAL;
+    if (worker->is_guest)
+        return rgi_guest_spawn(worker, number, behaviour, argument,
+                               ret_address);
+    if (number == worker->number)
+        return rgm_spawn_here(self, behaviour, argument, ret_address);
+    if (worker->draining)
+        return -EPIPE;
+    return spawn_remote(worker, number, behaviour, argument, ret_address);
+}
+
+int
+rgm_spawn_in_turn(struct rgm_actor *self,
+                  const struct rgm_behaviour *behaviour, const void *argument,
+                  struct rgm_address *ret_address)
+{
+    struct rgm_worker *worker = self->worker;
+    uint32_t number = worker->spawn_turn % worker->workers_count;
+    int status = rgm_spawn_there(self, number, behaviour, argument,
+                                 ret_address);
+
+    if (status == 0)
+        worker->spawn_turn = (number + 1) % worker->workers_count;
+    return status;
+}
+
+int
+rgm_spawn_everywhere(struct rgm_actor *self,
+                     const struct rgm_behaviour *behaviour,
+                     const void *argument, struct rgm_address *ret_addresses,
+                     size_t capacity)
+{
+    uint32_t count = self->worker->workers_count;
+
+    if (capacity < count)
+        return -ENOSPC;
+    for (uint32_t i = 0; i < count; i++) {
+        int status = rgm_spawn_there(self, i, behaviour, argument,
+                                     &ret_addresses[i]);
+
+        if (status == 0)
+            continue;
+        while (i-- > 0)
+            (void)rgm_stop_address(self, ret_addresses[i]);
+        return status;
+    }
+    return (int)count;
+}
+
+/* ---- control of this file ---- */
+
+/* The spawn has arrived; its node goes home. A number that was lent is always
+ * good for it, also while the worker drains: the actor is then told so. */
+static void
+spawn_arrived(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_spawn *spawn =
+        rgi_container_of(message, struct rgi_spawn, message);
+
+    rgi_actor_install(worker, spawn->actor, message->to);
+    spawn->actor = NULL;
+    rgi_send_home(worker, message, 0);
+}
+
+void
+rgi_spawn_control(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_loan *loan;
+    bool ours = rgm_address_worker(message->from) == worker->number;
+
+    if (message->control == RGI_CONTROL_SPAWN) {
+        if (ours)
+            rgi_spawn_home(worker, message);
+        else
+            spawn_arrived(worker, message);
+        return;
+    }
+    loan = rgi_container_of(message, struct rgi_loan, message);
+    if (ours) {
+        loan_home(loan);
+        return;
+    }
+    if (message->control == RGI_CONTROL_LEND)
+        lend(worker, loan);
+    else
+        take_back(worker, loan);
+    rgi_post(worker, message, rgm_address_worker(message->from));
+}
+
+void
+rgi_spawn_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_spawn *spawn;
+
+    rgi_assert(message->control == RGI_CONTROL_SPAWN);
+    spawn = rgi_container_of(message, struct rgi_spawn, message);
+    if (spawn->actor != NULL)
+        rgi_actor_unmake(worker, spawn->actor);
+    rgi_slab_give(&worker->slab, spawn, sizeof(*spawn));
+    worker->messages_out--;
+}
+
+/* ---- stopping an address ---- */
+
+static const struct rgm_message_type stop_type = {
+    "stop", sizeof(struct rgm_message), 0, RGM_KIND_CONTROL, 0, NULL};
+
+static int
+stop_remote(struct rgm_worker *worker, struct rgm_address address)
+{
+    struct rgm_message *message =
+        rgi_slab_take(&worker->slab, sizeof(*message));
+
+    if (message == NULL)
+        return -ENOMEM;
+    memset(message, 0, sizeof(*message));
+    message->type = &stop_type;
+    message->control = RGI_CONTROL_STOP_ACTOR;
+    message->flags = RGI_MESSAGE_URGENT;
+    message->charged_bytes = sizeof(*message);
+    message->lane = RGI_LANE_NONE;
+    message->from = rgm_worker_address(worker->number);
+    message->to = address;
+    worker->messages_out++;
+    rgi_post(worker, message, rgm_address_worker(address));
+    return 0;
+}
+
+void
+rgi_stop_control(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (rgm_address_worker(message->from) == worker->number) {
+        rgi_slab_give(&worker->slab, message, message->charged_bytes);
+        worker->messages_out--;
+        return;
+    }
+    rgi_actor_control(worker, message);
+    rgi_send_home(worker, message, 0);
+}
+
+int
+rgm_stop_address(struct rgm_actor *self, struct rgm_address address)
+{
+    struct rgm_worker *worker = self->worker;
+    uint32_t number = rgm_address_worker(address);
+    struct rgi_slot *slot;
+
+    rgi_assert(rgi_is_owner(worker));
+    if (number >= worker->workers_count)
+        return 0;
+    if (number != worker->number)
+        return stop_remote(worker, address);
+    slot = rgi_slot_find(&worker->slots, address);
+    if (slot != NULL && slot->state == RGI_SLOT_LIVE)
+        rgi_actor_stop(worker, slot->u.actor);
+    return 0;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * turn.c - one turn of a worker, over and over.
+ *
+ *   1. sort     urgent messages are applied; mail goes into actors' lines
+ *   2. timers   due sleeps become completions
+ *   3. run      the actors that are ready now: a finite batch; whoever becomes
+ *               ready meanwhile is in the next one
+ *   4. flush    one chain per destination
+ *   5. provider one turn: without blocking when there is work; else look for
+ *               some (spin), fall asleep in the inbox's word, look again, and
+ *               submit and wait in one system call
+ *   6. deliver  the completions collected in 2 and 5 go into actors' lines
+ *
+ * Falling asleep cannot lose a wake: everything only we can see is looked at
+ * first (lines, FIFOs, outboxes, timers), then one compare-and-swap from
+ * "awake, empty" decides it with all senders. Whoever replaces "asleep" rings,
+ * and a ring ends the provider's wait, also when it came before it.
+ *
+ * A draining worker counts itself quiet once, when nothing of its own is out;
+ * whoever completes the count orders all to close.
+ */
+
+#include "actors/runtime.h"
+
+/* ---- 1. sort ---- */
+
+static void
+apply_control(struct rgm_worker *worker, struct rgm_message *message)
+{
+    switch ((enum rgi_control)message->control) {
+    case RGI_CONTROL_STOP:
+        worker->draining = true;
+        rgi_actors_retire(worker);
+        rgi_operate_close(worker);
+        break;
+    case RGI_CONTROL_CLOSE:
+        worker->close_ordered = true;
+        break;
+    case RGI_CONTROL_STOP_ACTOR:
+        rgi_stop_control(worker, message);
+        break;
+    case RGI_CONTROL_SPAWN:
+    case RGI_CONTROL_LEND:
+    case RGI_CONTROL_BACK:
+        rgi_spawn_control(worker, message);
+        break;
+    case RGI_CONTROL_SPAWN_ASK:
+        rgi_guest_spawn_arrived(worker, message);
+        break;
+    case RGI_CONTROL_NONE:
+    default:
+        rgi_unreachable();
+    }
+}
+
+static inline void
+sort_one(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (message->type->kind == RGM_KIND_CONTROL)
+        apply_control(worker, message);
+    else if (message->flags & RGI_MESSAGE_URGENT)
+        rgi_come_home(worker, message);
+    else
+        rgi_deliver(worker, message);
+}
+
+static inline void
+sort(struct rgm_worker *worker)
+{
+    struct rgi_mail *mail = &worker->mail;
+    struct rgm_message *message;
+    uint32_t left = worker->quota;
+
+    rgi_mail_refill(mail);
+    while ((message = rgi_mail_next_urgent(mail)) != NULL)
+        sort_one(worker, message);
+    while (left-- > 0 && (message = rgi_mail_next(mail)) != NULL)
+        sort_one(worker, message);
+}
+
+/* ---- 3. run ---- */
+
+static inline void
+run_batch(struct rgm_worker *worker)
+{
+    struct rgm_actor *actor = worker->ready_first;
+
+    if (actor == NULL)
+        return;
+    worker->ready_first = NULL;
+    worker->ready_last = NULL;
+    worker->ready_count = 0;
+    rgi_count(worker, batches);
+    while (actor != NULL) {
+        struct rgm_actor *next = actor->ready_next;
+
+        actor->ready = 0;
+        rgi_actor_run(worker, actor);
+        actor = next;
+    }
+}
+
+/* ---- 5. the provider's turn ---- */
+
+static inline bool
+has_work(const struct rgm_worker *worker)
+{
+    return worker->ready_first != NULL || rgi_mail_pending(&worker->mail) ||
+           worker->turn.first != NULL || worker->dirty != 0 ||
+           worker->flush_again;
+}
+
+static void
+fail(struct rgm_worker *worker, int error)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+
+    worker->failure = error;
+    /* runtime-failure: publishes the first failure to whoever waits. */
+    (void)ck_pr_cas_32((uint32_t *)&runtime->failure, 0, (uint32_t)error);
+    rgm_runtime_stop(runtime);
+}
+
+static inline void
+provider_turn(struct rgm_worker *worker, uint64_t deadline_ns)
+{
+    struct rgm_provider *provider = worker->provider;
+    uint64_t entries = provider->kernel_entries;
+    int status = provider->ops->wait(provider, deadline_ns, &worker->turn);
+
+    if (provider->kernel_entries != entries)
+        worker->now_fresh = false;
+    if (status != 0)
+        fail(worker, status);
+}
+
+/* Anything new, seen without a system call? */
+static inline bool
+glance(struct rgm_worker *worker)
+{
+    if (rgi_inbox_has_mail(worker->inbox))
+        return true;
+    provider_turn(worker, 0);
+    return worker->turn.first != NULL;
+}
+
+#define GLANCES_PER_CLOCK 32u
+
+static inline void
+pause_a_little(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Look for work until the budget is used up. */
+static bool
+spin(struct rgm_worker *worker, uint64_t start_ns)
+{
+    const struct rgm_provider_ops *ops = worker->provider->ops;
+
+    do {
+        for (unsigned i = 0; i < GLANCES_PER_CLOCK; i++) {
+            if (glance(worker))
+                return true;
+            pause_a_little();
+        }
+    } while (ops->now(worker->provider) - start_ns <
+             worker->spinner.budget_ns);
+    return false;
+}
+
+/* Spinning pays only when the next deadline lies beyond the budget. */
+static bool
+spin_found(struct rgm_worker *worker, uint64_t deadline_ns)
+{
+    uint64_t now_ns;
+
+    if (worker->spinner.maximum_ns == 0)
+        return false;
+    now_ns = worker->provider->ops->now(worker->provider);
+    if (deadline_ns != RGM_NEVER &&
+        deadline_ns <= now_ns + worker->spinner.budget_ns)
+        return false;
+    if (spin(worker, now_ns)) {
+        rgi_spinner_hit(&worker->spinner);
+        rgi_count(worker, spins_hit);
+        return true;
+    }
+    rgi_spinner_miss(&worker->spinner);
+    rgi_count(worker, spins_missed);
+    return false;
+}
+
+/* Why a park ended; judged in this order. */
+static void
+count_park(struct rgm_worker *worker, bool rang)
+{
+    rgi_count(worker, parks);
+    if (rang)
+        rgi_count(worker, park_bell);
+    else if (worker->turn.first != NULL)
+        rgi_count(worker, park_io);
+    else
+        rgi_count(worker, park_deadline);
+}
+
+/* A shorter wait than this costs more than it saves. */
+#define SHORTEST_PARK_NS (50 * RGM_NS_PER_US)
+
+static void
+park(struct rgm_worker *worker, uint64_t deadline_ns)
+{
+    const struct rgm_provider_ops *ops = worker->provider->ops;
+    uint64_t start_ns = ops->now(worker->provider);
+
+    if (deadline_ns != RGM_NEVER && deadline_ns <= start_ns +
+        SHORTEST_PARK_NS) {
+        provider_turn(worker, 0);
+        worker->now_fresh = false;
+        return;
+    }
+    if (!rgi_inbox_sleep(worker->inbox))
+        return;
+    rgi_counters_publish(worker);
+    provider_turn(worker, deadline_ns);
+    rgi_inbox_wake(worker->inbox);
+    worker->now_fresh = false;
+    count_park(worker, worker->turn.rang);
+    worker->turn.rang = false;
+    rgi_spinner_parked(&worker->spinner,
+                       ops->now(worker->provider) - start_ns);
+}
+
+static void
+provider_step(struct rgm_worker *worker)
+{
+    uint64_t deadline_ns;
+
+    provider_turn(worker, 0);
+    if (worker->turn.rang) { /* a bell seen awake means nothing */
+        worker->turn.rang = false;
+        rgi_count(worker, bells_stale);
+    }
+    if (has_work(worker) || rgi_inbox_has_mail(worker->inbox))
+        return;
+    deadline_ns = rgi_timers_next(worker->timers);
+    if (!spin_found(worker, deadline_ns))
+        park(worker, deadline_ns);
+}
+
+/* ---- draining, quiet, closed ---- */
+
+static bool
+is_quiet(struct rgm_worker *worker)
+{
+    return worker->actors_count == 0 && worker->messages_out == 0 &&
+           worker->operations_out == 0 && worker->kept_count == 0 &&
+           !has_work(worker) && rgi_loans_give_back(worker) &&
+           worker->slots.lent == 0 && worker->dirty == 0;
+}
+
+static void
+order_close(struct rgm_worker *worker)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+
+    for (uint32_t i = 0; i < runtime->workers_count; i++) {
+        struct rgi_place *place = &runtime->places[i];
+
+        if (i != worker->number &&
+            rgi_inbox_push(&place->inbox, &place->close, &place->close) ==
+                RGI_PUSHED_AND_RANG)
+            rgi_count(worker, bells);
+    }
+}
+
+/* What the closing exchange caught was accepted: it goes home. Only other
+ * people's mail can be there, guests' at that. */
+static void
+close_inbox(struct rgm_worker *worker)
+{
+    struct rgm_message *newest = rgi_inbox_close_begin(worker->inbox);
+    struct rgm_message *message;
+
+    if (newest != NULL)
+        rgi_mail_sort(&worker->mail, newest);
+    do {
+        while ((message = rgi_mail_next_urgent(&worker->mail)) != NULL ||
+               (message = rgi_mail_next(&worker->mail)) != NULL)
+            sort_one(worker, message);
+        rgi_flush_all(worker);
+    } while (has_work(worker));
+    rgi_inbox_close_end(worker->inbox);
+}
+
+static void
+drain_step(struct rgm_worker *worker)
+{
+    if (!worker->counted_quiet && is_quiet(worker)) {
+        worker->counted_quiet = true;
+        /* runtime-quiet: publishes that nothing of ours is out; whoever
+         * completes the count observes all the others' and orders the close. */
+        ck_pr_fence_release();
+        if (ck_pr_faa_32(&worker->runtime->quiet, 1) + 1 ==
+            worker->workers_count) {
+            order_close(worker);
+            worker->close_ordered = true;
+        }
+    }
+    if (worker->close_ordered) {
+        close_inbox(worker);
+        worker->finished = true;
+    }
+}
+
+/* ---- the turn ---- */
+
+#define TURNS_PER_PUBLISH 1024u
+
+static inline void
+turn(struct rgm_worker *worker)
+{
+    worker->now_fresh = false;
+    rgi_count(worker, turns);
+    if (worker->counters.turns % TURNS_PER_PUBLISH == 0)
+        rgi_counters_publish(worker);
+    sort(worker);
+    rgi_timers_turn(worker);
+    run_batch(worker);
+    if (worker->dirty != 0)
+        rgi_flush_all(worker);
+    if (worker->draining) {
+        drain_step(worker);
+        if (worker->finished)
+            return;
+    }
+    provider_step(worker);
+    if (worker->turn.first != NULL)
+        rgi_completions_deliver(worker);
+}
+
+void
+rgi_worker_loop(struct rgm_worker *worker)
+{
+    while (!worker->finished)
+        turn(worker);
+    rgi_counters_publish(worker);
+}

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RGI_ACTORS_WORKER_H
+#define RGI_ACTORS_WORKER_H
+
+/*
+ * worker.h - what does a worker own?
+ *
+ * struct rgm_worker is a home: the one thread that makes messages, gets them
+ * back, and may touch everything in here. A worker proper also runs actors on
+ * a provider; a guest (a plain thread, actors/guest.c) has the sending half
+ * only. What other threads may touch of it is its inbox, which belongs to the
+ * runtime's slot of that number (struct rgi_inbox), and its counters, which
+ * are read without order.
+ *
+ * Fields are grouped by the file that writes them.
+ */
+
+#include <ringmail/actor.h>
+#include <ringmail/clock.h>
+#include <ringmail/counters.h>
+#include <ringmail/provider.h>
+#include <ringmail/runtime.h>
+
+#include "actors/slab.h"
+#include "base/assert.h"
+#include "base/list.h"
+#include "mailbox/mail.h"
+#include "mailbox/outbox.h"
+#include "timers/timers.h"
+
+/* ---- messages ---- */
+
+/* Where a message is, as far as its home knows. */
+enum rgi_message_state {
+    RGI_MESSAGE_HOME,    /* the user's */
+    RGI_MESSAGE_WAITING, /* in line for allowance */
+    RGI_MESSAGE_OUT      /* sent and not home */
+};
+
+/* Flags of a message; RGI_MESSAGE_URGENT is in mailbox/mail.h. */
+#define RGI_MESSAGE_ANSWER 0x02 /* home, for its asker's callback */
+#define RGI_MESSAGE_TAKEN 0x04  /* from the slab, given back when home */
+
+/* The runtime's own messages (kind RGM_KIND_CONTROL). */
+enum rgi_control {
+    RGI_CONTROL_NONE,
+    RGI_CONTROL_STOP,       /* the runtime stops */
+    RGI_CONTROL_CLOSE,      /* all are quiet: close */
+    RGI_CONTROL_SPAWN,      /* an actor for a lent slot; ordinary mail */
+    RGI_CONTROL_STOP_ACTOR, /* for the actor addressed */
+    RGI_CONTROL_LEND,       /* the borrower wants, or gets, slot numbers */
+    RGI_CONTROL_BACK,       /* the borrower gives slot numbers back */
+    RGI_CONTROL_SPAWN_ASK   /* a guest's spawn */
+};
+
+/* A lane's name in a message: destination + 1, and the late bit. */
+#define RGI_LANE_NONE 0 /* charged to no lane */
+#define RGI_LANE_LATE 0x400      /* lane bit of types answered late */
+#define RGI_HOLDER_HOME UINT16_MAX
+
+/* Asker's flags of a request. */
+#define RGI_REQUEST_ARRIVED 0x1 /* home, waiting for its turn in an order */
+
+static inline struct rgm_request *
+rgi_request_of(struct rgm_message *message)
+{
+    return rgi_container_of(message, struct rgm_request, message);
+}
+
+static inline void *
+rgi_record_of(struct rgm_message *message)
+{
+    return (char *)message - message->type->header_offset;
+}
+
+/* ---- lanes: actors/lane.c ---- */
+
+/* The allowance of one sender with one destination. */
+struct rgi_lane {
+    uint32_t count; /* messages out */
+    uint64_t bytes;
+    struct rgi_chain waiting; /* asks in line */
+};
+
+/* ---- slots: actors/slots.c ---- */
+
+enum rgi_slot_state {
+    RGI_SLOT_FREE,
+    RGI_SLOT_LENT,  /* a number somebody may spawn into; mail waits in it */
+    RGI_SLOT_LIVE,
+    RGI_SLOT_SPENT  /* generations used up */
+};
+
+struct rgi_slot {
+    union {
+        struct rgm_actor *actor;     /* LIVE */
+        struct rgm_message *waiting; /* LENT: newest first */
+        uint64_t next_free;          /* FREE */
+    } u;
+    uint32_t generation;
+    uint8_t state;
+    uint8_t stop_waits; /* LENT: a stop came before the spawn */
+};
+
+#define RGI_SLOT_CHUNK 4096u
+#define RGI_SLOTS_MAX (1u << RGM_ADDRESS_SLOT_BITS)
+#define RGI_GENERATION_MAX ((1u << RGM_ADDRESS_GENERATION_BITS) - 1)
+
+struct rgi_slots {
+    struct rgi_slot **chunks; /* RGI_SLOTS_MAX / RGI_SLOT_CHUNK of them */
+    uint32_t used;            /* slots ever used; slot 0 is the worker itself */
+    uint32_t first_free;      /* 0: none */
+    uint32_t lent;            /* in state LENT */
+    uint32_t generation_start; /* of a slot never used; tests raise it */
+};
+
+/* Slot numbers a borrower holds of one owner. */
+struct rgi_loan {
+    struct rgm_message message; /* the node that travels; the borrower's */
+    bool out;                   /* it is with the owner */
+    uint32_t travelling_count;
+    uint32_t travelling_wanted;
+    struct rgm_address *travelling; /* numbers in the node */
+    struct rgm_address *held;       /* numbers at hand */
+    uint32_t held_count;
+};
+
+/* ---- kept requests: actors/answer.c ---- */
+
+struct rgi_kept {
+    struct rgm_request *request; /* NULL: free */
+    struct rgm_actor *keeper;
+    uint32_t generation;
+    uint32_t next; /* in the keeper's list, or the free list; 0 ends */
+    uint32_t previous;
+};
+
+/* ---- dispatch: actors/dispatch.c ---- */
+
+struct rgi_dispatch_entry {
+    const struct rgm_message_type *type;
+    void (*handle)(struct rgm_actor *self, void *record);
+};
+
+/* A behaviour made ready: its handlers by a perfect hash of the type. */
+struct rgi_dispatch {
+    const struct rgm_behaviour *behaviour;
+    struct rgi_dispatch *next; /* in the runtime's list */
+    uint64_t seed;
+    uint32_t shift;
+    struct rgi_dispatch_entry entries[];
+};
+
+static inline const struct rgi_dispatch_entry *
+rgi_dispatch_find(const struct rgi_dispatch *dispatch,
+                  const struct rgm_message_type *type)
+{
+    uint64_t hash = ((uint64_t)(uintptr_t)type) * dispatch->seed;
+
+    return &dispatch->entries[hash >> dispatch->shift];
+}
+
+#define RGI_DISPATCH_CACHE 64u
+
+/* ---- the actor's life: actors/actor.c ---- */
+
+enum rgi_life {
+    RGI_LIFE_RUNNING,
+    RGI_LIFE_STOPPING, /* no deliveries; answers still arrive */
+    RGI_LIFE_STOPPED
+};
+
+#define RGI_ACTOR_STARTS 0x01  /* `started` has not run yet */
+#define RGI_ACTOR_RETIRES 0x02 /* is to be told of the stop */
+#define RGI_ACTOR_ROOT 0x04    /* its end stops the runtime */
+#define RGI_ACTOR_TOLD 0x08    /* `retiring` has run */
+
+/* ---- the idle spinner: actors/spinner.c ---- */
+
+struct rgi_spinner {
+    uint32_t minimum_ns;
+    uint32_t maximum_ns; /* 0: never spins */
+    uint32_t threshold_ns; /* a park shorter than this was a mistake */
+    uint32_t budget_ns;
+    uint32_t floor_ns; /* learned */
+};
+
+/* ---- the worker ---- */
+
+struct rgm_worker {
+    /* Constant after start. */
+    struct rgm_runtime *runtime;
+    struct rgi_inbox *inbox;
+    uint32_t number;
+    uint32_t workers_count;
+    uint32_t quota;
+    uint32_t lane_messages;
+    uint64_t lane_bytes;
+    bool is_guest;
+
+    /* The delivery in progress: answer.c, actor.c. */
+    struct rgm_message *handling; /* not yet answered; NULL: answered */
+    struct rgm_actor *running;
+
+    /* home.c: what is sent and what comes home. */
+    struct rgi_mail mail;
+    uint64_t dirty; /* bit i: outboxes[i] is not empty */
+    uint64_t dirty_since_ns;
+    struct rgi_outbox outboxes[RGM_WORKERS_MAX];
+    struct rgi_lane *lanes; /* workers_count, then the late ones */
+    uint32_t messages_out;
+    bool flush_again; /* met CLOSING: may not park */
+
+    /* actor.c */
+    struct rgm_actor *ready_first; /* the next generation */
+    struct rgm_actor *ready_last;
+    uint32_t actors_count;
+    uint32_t ready_count;
+    struct rgi_slots slots;
+    struct rgi_slab slab;
+    struct rgi_dispatch *dispatch_cache[RGI_DISPATCH_CACHE];
+
+    /* answer.c */
+    struct rgi_kept *kept; /* index 0 is unused */
+    uint32_t kept_size;
+    uint32_t kept_free;
+    uint32_t kept_count;
+
+    /* operations.c */
+    struct rgm_provider *provider;
+    struct rgi_timers *timers;
+    struct rgm_link due;
+    struct rgm_turn turn; /* completions collected, not delivered */
+    uint32_t operations_out;
+    struct rgm_link remote; /* operations asked from elsewhere */
+
+    /* turn.c */
+    uint64_t now_ns;
+    bool now_fresh; /* read in this turn */
+    struct rgi_spinner spinner;
+    struct rgi_loan *loans; /* by owner */
+    uint32_t spawn_turn;    /* round robin */
+    bool draining;
+    bool counted_quiet;
+    bool close_ordered;
+    bool finished;
+    int failure;
+
+    struct rgm_counters counters;
+};
+
+/* Which worker this thread is; NULL on a plain thread. */
+extern __thread struct rgm_worker *rgi_current
+    __attribute__((tls_model("initial-exec")));
+
+/*
+ * Counters are written by their owner alone and read by anyone without order.
+ * counter-*: publishes nothing.
+ */
+#define rgi_count(worker, name)                                               \
+    ck_pr_store_64(&(worker)->counters.name, (worker)->counters.name + 1)
+#define rgi_count_by(worker, name, n)                                         \
+    ck_pr_store_64(&(worker)->counters.name, (worker)->counters.name + (n))
+#define rgi_gauge(worker, name, value)                                        \
+    ck_pr_store_64(&(worker)->counters.name, (value))
+
+static inline bool
+rgi_is_owner(const struct rgm_worker *worker)
+{
+    return worker->is_guest || rgi_current == worker;
+}
+
+/* ---- home.c ---- */
+
+/* Send what is charged (or free of charge) on its way to message->to. */
+void rgi_post(struct rgm_worker *worker, struct rgm_message *message,
+              uint32_t destination);
+/* Turn a message home, from wherever it is. */
+void rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
+                   int status);
+/* One of ours is home: credit it and hand it to its actor or its hook. */
+void rgi_come_home(struct rgm_worker *worker, struct rgm_message *message);
+/* Push all outboxes. */
+void rgi_flush_all(struct rgm_worker *worker);
+/* The time of this turn. */
+uint64_t rgi_now(struct rgm_worker *worker);
+
+/* ---- lane.c ---- */
+
+/* Charge, or say why not: -EAGAIN. */
+int rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
+                    uint32_t destination);
+/* Charge now or wait in line; true when it may be posted at once. */
+bool rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
+                    uint32_t destination);
+/* Credit what came home, and send on those who waited for it. */
+void rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message);
+
+/* ---- slots.c ---- */
+
+int rgi_slots_init(struct rgi_slots *slots);
+void rgi_slots_deinit(struct rgi_slots *slots);
+/* Take a free slot; 0 and its address without worker bits, or -ENOMEM. */
+int rgi_slots_take(struct rgi_slots *slots, struct rgi_slot **ret_slot,
+                   uint32_t *ret_index);
+/* Free one whose generation was used, or (unused) was never told. */
+void rgi_slots_release(struct rgi_slots *slots, uint32_t index, bool used);
+
+static inline struct rgi_slot *
+rgi_slot_at(const struct rgi_slots *slots, uint32_t index)
+{
+    return &slots->chunks[index / RGI_SLOT_CHUNK][index % RGI_SLOT_CHUNK];
+}
+
+static inline uint32_t
+rgi_address_slot(struct rgm_address address)
+{
+    return (uint32_t)(address.bits >> RGM_ADDRESS_GENERATION_BITS) &
+           (RGI_SLOTS_MAX - 1);
+}
+
+static inline uint32_t
+rgi_address_generation(struct rgm_address address)
+{
+    return (uint32_t)address.bits & RGI_GENERATION_MAX;
+}
+
+static inline struct rgm_address
+rgi_address_make(uint32_t worker, uint32_t slot, uint32_t generation)
+{
+    struct rgm_address address = {
+        (uint64_t)worker << 54 |
+        (uint64_t)slot << RGM_ADDRESS_GENERATION_BITS | generation};
+
+    return address;
+}
+
+/* The slot an address names, whatever its state, or NULL when stale. */
+static inline struct rgi_slot *
+rgi_slot_find(const struct rgi_slots *slots, struct rgm_address address)
+{
+    uint32_t index = rgi_address_slot(address);
+    struct rgi_slot *slot;
+
+    if (index == 0 || index >= slots->used)
+        return NULL;
+    slot = rgi_slot_at(slots, index);
+    return slot->generation == rgi_address_generation(address) ? slot : NULL;
+}
+
+/* ---- dispatch.c ---- */
+
+/* The behaviour made ready, or NULL: no memory. */
+const struct rgi_dispatch *rgi_dispatch_of(struct rgm_worker *worker,
+                                           const struct rgm_behaviour *what);
+void rgi_dispatch_free_all(struct rgi_dispatch *first);
+
+/* ---- actor.c ---- */
+
+/* Mail for an address on this worker. */
+void rgi_deliver(struct rgm_worker *worker, struct rgm_message *message);
+/* Put something in an actor's line and the actor in the ready list. */
+static inline void rgi_actor_wake(struct rgm_worker *worker,
+                                  struct rgm_actor *actor);
+void rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor);
+void rgi_actor_stop(struct rgm_worker *worker, struct rgm_actor *actor);
+/* Tell all actors that the worker drains. */
+void rgi_actors_retire(struct rgm_worker *worker);
+/* Make a prepared actor live in a slot that is taken or lent. */
+void rgi_actor_install(struct rgm_worker *worker, struct rgm_actor *actor,
+                       struct rgm_address address);
+void rgi_actor_control(struct rgm_worker *worker, struct rgm_message *message);
+
+static inline void
+rgi_actor_wake(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    if (actor->ready)
+        return;
+    actor->ready = 1;
+    actor->ready_next = NULL;
+    if (worker->ready_first == NULL)
+        worker->ready_first = actor;
+    else
+        worker->ready_last->ready_next = actor;
+    worker->ready_last = actor;
+    worker->ready_count++;
+}
+
+static inline void
+rgi_actor_push(struct rgm_worker *worker, struct rgm_actor *actor,
+               struct rgm_message *message)
+{
+    message->next = NULL;
+    if (actor->mail_first == NULL)
+        actor->mail_first = message;
+    else
+        actor->mail_last->next = message;
+    actor->mail_last = message;
+    rgi_actor_wake(worker, actor);
+}
+
+/* ---- send.c ---- */
+
+/* An answer is delivered: leave the scope, run the callback (or wait for its
+ * turn in an order). */
+void rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
+                          struct rgm_request *request);
+/* Complete a request of this worker's without its having been anywhere. */
+void rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
+                      int status);
+
+/* ---- answer.c ---- */
+
+/* A stopping actor's kept requests: withdrawn and sent home. */
+void rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor);
+
+/* ---- operations.c ---- */
+
+/* Start an operation that has reached its worker. */
+void rgi_operate(struct rgm_worker *worker, struct rgm_message *message);
+/* Ask one of this worker's to stop; anything else: nothing. */
+void rgi_operate_cancel(struct rgm_worker *worker,
+                        struct rgm_request *request);
+/* Move due sleeps to the completions. */
+void rgi_timers_turn(struct rgm_worker *worker);
+/* Deliver the completions collected. */
+void rgi_completions_deliver(struct rgm_worker *worker);
+/* Cancel what was asked from elsewhere: the worker drains. */
+void rgi_operate_close(struct rgm_worker *worker);
+
+/* ---- spawn.c ---- */
+
+/* Allocate and prepare an actor by its factory, on the calling thread. */
+int rgi_actor_make(struct rgm_worker *maker,
+                   const struct rgm_behaviour *behaviour, const void *argument,
+                   struct rgm_actor **ret_actor);
+void rgi_actor_unmake(struct rgm_worker *worker, struct rgm_actor *actor);
+int rgi_loans_init(struct rgm_worker *worker);
+void rgi_loans_deinit(struct rgm_worker *worker);
+/* Give back all borrowed numbers; true when every node is home too. */
+bool rgi_loans_give_back(struct rgm_worker *worker);
+void rgi_spawn_control(struct rgm_worker *worker, struct rgm_message *message);
+void rgi_spawn_home(struct rgm_worker *worker, struct rgm_message *message);
+/* The order to stop an actor has arrived, or is home again. */
+void rgi_stop_control(struct rgm_worker *worker, struct rgm_message *message);
+/* Before the threads start: lend the borrower its first numbers. */
+void rgi_loans_fill(struct rgm_worker *borrower, struct rgm_worker *owner);
+
+/* ---- counters.c ---- */
+
+/* Bring the gauges and the provider's counters up to date. */
+void rgi_counters_publish(struct rgm_worker *worker);
+
+/* ---- cpus.c ---- */
+
+/* The CPUs a cgroup quota amounts to, rounded up; UINT32_MAX: no quota. */
+uint32_t rgi_cgroup_cpus(const char *root, const char *membership);
+/* CLOCK_MONOTONIC, for threads without a provider. */
+uint64_t rgi_clock_now(void);
+
+/* ---- guest.c ---- */
+
+/* A guest's spawn has arrived at its worker. */
+void rgi_guest_spawn_arrived(struct rgm_worker *worker,
+                             struct rgm_message *message);
+
+/* Spawn from a plain thread: blocks for the answer. */
+int rgi_guest_spawn(struct rgm_worker *guest, uint32_t number,
+                    const struct rgm_behaviour *behaviour,
+                    const void *argument, struct rgm_address *ret_address);
+
+/* ---- spinner.c ---- */
+
+int rgi_spinner_init(struct rgi_spinner *spinner, uint32_t minimum_ns,
+                     uint32_t maximum_ns, uint32_t threshold_ns);
+void rgi_spinner_hit(struct rgi_spinner *spinner);
+void rgi_spinner_miss(struct rgi_spinner *spinner);
+void rgi_spinner_parked(struct rgi_spinner *spinner, uint64_t parked_ns);
+
+/* ---- turn.c ---- */
+
+/* Turns until the worker has closed. */
+void rgi_worker_loop(struct rgm_worker *worker);
+
+#endif /* RGI_ACTORS_WORKER_H */
