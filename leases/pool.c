@@ -320,6 +320,9 @@ put_and_feed(struct rgm_pool *pool, struct rgi_word *word, uint64_t bit)
             rgi_pool_let_go(pool, 2);
             return;
         }
+        /* pool-word: publishes the slot to the next taker of it, and observes
+         * from the taker that left the mark what it had written before, its bit
+         * in the mask. */
         ck_pr_fence_memory();
     } while (!ck_pr_cas_64_value(&word->bits, seen, seen | bit, &seen));
     ck_pr_fence_memory();

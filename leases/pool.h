@@ -17,8 +17,10 @@
  *     else
  *         sleep until the wake function was called;   3b. then try again
  *
- * A slot that comes home wakes one taker, and its mark is gone by then. A newcomer
- * may be faster than the woken taker, which then begins again at 1.
+ * The wake may come before the taker sleeps, so it must be remembered, as a bell
+ * or a semaphore does. A slot that comes home wakes one taker, and its mark is
+ * gone by then. A newcomer may be faster than the woken taker, which then begins
+ * again at 1.
  */
 
 #include <ringmail/lease.h>
