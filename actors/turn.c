@@ -237,21 +237,30 @@ park(struct rgm_worker *worker, uint64_t deadline_ns)
                        ops->now(worker->provider) - start_ns);
 }
 
-static void
+static inline void
+forget_stale_bell(struct rgm_worker *worker)
+{
+    if (!worker->turn.rang)
+        return;
+    worker->turn.rang = false; /* a bell seen awake means nothing */
+    rgi_count(worker, bells_stale);
+}
+
+/* An idle worker submits and waits in one system call; one that may spin
+ * submits with its first look. */
+static inline void
 provider_step(struct rgm_worker *worker)
 {
     uint64_t deadline_ns;
 
-    provider_turn(worker, 0);
-    if (worker->turn.rang) { /* a bell seen awake means nothing */
-        worker->turn.rang = false;
-        rgi_count(worker, bells_stale);
+    if (has_work(worker) || rgi_inbox_has_mail(worker->inbox)) {
+        provider_turn(worker, 0);
+    } else {
+        deadline_ns = rgi_timers_next(worker->timers);
+        if (!spin_found(worker, deadline_ns))
+            park(worker, deadline_ns);
     }
-    if (has_work(worker) || rgi_inbox_has_mail(worker->inbox))
-        return;
-    deadline_ns = rgi_timers_next(worker->timers);
-    if (!spin_found(worker, deadline_ns))
-        park(worker, deadline_ns);
+    forget_stale_bell(worker);
 }
 
 /* ---- draining, quiet, closed ---- */
