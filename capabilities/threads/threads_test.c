@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ static uint64_t closes;   /* atomic: calls of close so far */
 static int receive_error; /* atomic: given once instead of the next recv */
 static int close_error;   /* atomic: given by the next close after closing */
 static int thread_fails;  /* atomic: the nth pthread_create from now fails */
+static uint32_t living;   /* atomic: threads created and not joined */
 
 #define COUNT(counter) __atomic_add_fetch(&(counter), 1, __ATOMIC_SEQ_CST)
 #define LOOK(counter) __atomic_load_n(&(counter), __ATOMIC_SEQ_CST)
@@ -89,6 +91,7 @@ int close(int fd);
 int pthread_create(pthread_t *restrict thread,
                    const pthread_attr_t *restrict attributes,
                    void *(*run)(void *), void *restrict argument);
+int pthread_join(pthread_t thread, void **result);
 
 ssize_t
 recv(int fd, void *memory, size_t size, int flags)
@@ -146,15 +149,27 @@ pthread_create(pthread_t *restrict thread,
     if (LOOK(thread_fails) > 0 &&
         __atomic_sub_fetch(&thread_fails, 1, __ATOMIC_SEQ_CST) == 0)
         return EAGAIN;
+    COUNT(living);
     return real(thread, attributes, run, argument);
+}
+
+int
+pthread_join(pthread_t thread, void **result)
+{
+    int (*real)(pthread_t, void **);
+    void *symbol = dlsym(RTLD_NEXT, "pthread_join");
+
+    memcpy(&real, &symbol, sizeof(real));
+    __atomic_sub_fetch(&living, 1, __ATOMIC_SEQ_CST);
+    return real(thread, result);
 }
 
 /* ------------------------------------------------------------------ helpers */
 
 static unsigned
-entries_of(const char *folder)
+descriptors(void)
 {
-    DIR *directory = opendir(folder);
+    DIR *directory = opendir("/proc/self/fd");
     unsigned count = 0;
 
     rgi_check(directory != NULL);
@@ -162,18 +177,6 @@ entries_of(const char *folder)
         count++;
     closedir(directory);
     return count;
-}
-
-static unsigned
-descriptors(void)
-{
-    return entries_of("/proc/self/fd");
-}
-
-static unsigned
-tasks(void)
-{
-    return entries_of("/proc/self/task");
 }
 
 static void
@@ -250,12 +253,13 @@ nothing_is_left(void)
 {
     size_t memory = rgi_memory_live();
     unsigned open_before = descriptors();
-    unsigned tasks_before = tasks();
+    uint32_t threads_before = LOOK(living);
     struct desk desk;
 
     start(&desk, 2);
-    rgi_check(tasks() == tasks_before + 4);
+    rgi_check(LOOK(living) == threads_before + 4);
     end(&desk);
+    rgi_check(LOOK(living) == threads_before);
     rgi_check(descriptors() == open_before);
     rgi_check(rgi_memory_live() == memory);
     CLASS->close(NULL);
@@ -659,6 +663,52 @@ dir_05_between_attempts_cancel_ends_at_once(void)
     end(&desk);
 }
 
+/* The descriptor is in blocking mode and the one thread is not held up by it:
+ * each attempt is non-blocking by its own flag. */
+static void
+srd_18_attempts_are_non_blocking_by_flag(void)
+{
+    struct rgm_stream near, far;
+    struct rgm_read read;
+    struct desk desk;
+    uint64_t before = LOOK(receives);
+    char byte = 0;
+
+    start(&desk, 1);
+    streams_pair(&near, &far);
+    rgi_check((fcntl(fd_of(&near), F_GETFL) & O_NONBLOCK) == 0);
+    rgm_stream_read(&read, &near, &byte, 1);
+    desk_start(&desk, &read);
+    await_receives(&desk, before, 2);
+    rgi_check(desk_write(&desk, &far, "x", 1) == 0);
+    rgi_check(desk_await(&desk, &read) == 0 && byte == 'x');
+    streams_close(&desk, &near, &far);
+    end(&desk);
+}
+
+/* A call that has begun runs on after a cancel; the asker sees its result. */
+static void
+opl_20_started_call_runs_on(void)
+{
+    struct rgm_stream near, far;
+    struct rgm_read read;
+    struct desk desk;
+    char bytes[8];
+
+    start(&desk, 1);
+    streams_pair(&near, &far);
+    gate_shut(fd_of(&near));
+    rgm_stream_read(&read, &near, bytes, sizeof(bytes));
+    desk_start(&desk, &read);
+    gate_await(1);
+    desk_cancel(&desk, &read);
+    rgi_check(write(fd_of(&far), "count", 5) == 5); /* after the cancel */
+    gate_open();
+    rgi_check(desk_await(&desk, &read) == 0 && read.count == 5);
+    streams_close(&desk, &near, &far);
+    end(&desk);
+}
+
 /* All threads exist when open returns; one that cannot start is open's error,
  * and the ones before it are gone. */
 static void
@@ -666,7 +716,7 @@ dir_08_threads_start_with_the_provider(void)
 {
     struct rgm_provider_options options = {.threads = 3};
     struct rgm_provider *provider = NULL;
-    unsigned tasks_before = tasks();
+    uint32_t threads_before = LOOK(living);
     unsigned open_before;
     char why[100];
 
@@ -678,11 +728,11 @@ dir_08_threads_start_with_the_provider(void)
         rgi_check(CLASS->open(&options, &provider, why, sizeof(why)) ==
                   -EAGAIN);
         rgi_check(provider == NULL && why[0] != '\0');
-        rgi_check(tasks() == tasks_before);
+        rgi_check(LOOK(living) == threads_before);
         rgi_check(descriptors() == open_before);
     }
     rgi_check(CLASS->open(&options, &provider, why, sizeof(why)) == 0);
-    rgi_check(tasks() == tasks_before + 5);
+    rgi_check(LOOK(living) == threads_before + 5);
     CLASS->close(provider);
     rgi_bell_close(options.bell);
 }
@@ -692,14 +742,14 @@ static void
 dir_09_instances_share_nothing(void)
 {
     struct rgm_stream near, far, near_too, far_too;
-    unsigned tasks_before = tasks();
+    uint32_t threads_before = LOOK(living);
     struct rgm_read read;
     struct desk held, free_one;
     char byte;
 
     start(&held, 1);
     start(&free_one, 1);
-    rgi_check(tasks() == tasks_before + 6);
+    rgi_check(LOOK(living) == threads_before + 6);
     streams_pair(&near, &far);
     streams_pair(&near_too, &far_too);
     gate_shut(fd_of(&near));
@@ -795,6 +845,8 @@ soc_06_close_is_called_once(void)
     X(threads_direct, dir_05_between_attempts_cancel_ends_at_once)            \
     X(threads_direct, dir_08_threads_start_with_the_provider)                 \
     X(threads_direct, dir_09_instances_share_nothing)                         \
+    X(threads_direct, srd_18_attempts_are_non_blocking_by_flag)               \
+    X(threads_direct, opl_20_started_call_runs_on)                            \
     X(threads_direct, soc_06_close_is_called_once)                            \
     X(threads_direct, soc_10_cleanup_has_its_own_admission)
 
