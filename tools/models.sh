@@ -33,19 +33,21 @@ full  inbox-retire-loops     mailbox inbox clean/0    -DRETIRE -DPATIENT
 full  inbox-outside-loops    mailbox inbox clean/0    -DOUTSIDE
 full  inbox-retire           mailbox inbox clean/0    -DRETIRE
 full  inbox-retire-patient   mailbox inbox clean/0    -DRETIRE -DPATIENT
+full  inbox-retire-level     mailbox inbox clean/0    -DRETIRE -DPATIENT -DLEVEL
 full  inbox-outside-late     mailbox inbox clean/0    -DOUTSIDE -DLATE
 full  lane-three             actors lane clean/2
 full  lane-three-closing     actors lane clean/0   -DCLOSING -DLIMIT=1
 full  spawn-two-slots        actors spawn clean/11
-full  spawn-loops            actors spawn clean/13  -DNSLOT=1 -DNGEN=3 -DLENDS=4 -DSPAWNS=3
 full  ask-again-and-again    actors ask clean/2    -DASKS=3 -DMAXFWD=3 -DCLOSING -DTOKENS -DSECOND
 full  ask-three-second       actors ask clean/1    -DN=3 -DCLOSING -DTOKENS -DSECOND
 full  ask-three-closing      actors ask clean/1    -DN=3 -DCLOSING
-full  ask-chain              actors ask clean/1    -DN=3 -DASKS=1 -DMAXFWD=6 -DCLOSING
+full  ask-chain              actors ask clean/1    -DN=3 -DMAXFWD=6 -DCLOSING
 quick inbox-forward-patient  mailbox inbox clean/0    -DRETIRE -DFORWARD -DPATIENT
 quick inbox-shutdown         mailbox inbox clean/0
 quick inbox-outside          mailbox inbox clean/0    -DOUTSIDE
+quick inbox-outside-level    mailbox inbox clean/0    -DOUTSIDE -DLEVEL
 quick spawn-one-slot         actors spawn clean/13  -DNSLOT=1 -DNGEN=3 -DLENDS=4 -DSPAWNS=3
+quick spawn-shutdown         actors spawn clean/13  -DSHUTDOWN
 quick ask-all                actors ask clean/2    -DCLOSING -DTOKENS -DSECOND
 quick ask-loops              actors ask clean/2    -DCLOSING -DMAXFWD=3
 quick lane-closing           actors lane clean/0   -DK=2 -DCLOSING
@@ -55,6 +57,7 @@ quick inbox-bell-before-cas  mailbox inbox endstate   -DOUTSIDE -DMUT_BELL_BEFOR
 quick inbox-bell-not-owed    mailbox inbox assertion/owed -DOUTSIDE -DMUT_BELL_ALWAYS
 quick inbox-park-blind       mailbox inbox endstate   -DOUTSIDE -DMUT_PARK_BLIND
 quick inbox-park-by-store    mailbox inbox endstate   -DOUTSIDE -DMUT_PARK_STORE
+quick inbox-bell-read-asleep mailbox inbox endstate   -DOUTSIDE -DLEVEL -DMUT_READ_ASLEEP
 quick inbox-park-unflushed   mailbox inbox endstate   -DRETIRE -DPATIENT -DMUT_PARK_UNFLUSHED
 quick inbox-park-forward     mailbox inbox endstate   -DRETIRE -DFORWARD -DPATIENT -DMUT_PARK_UNFLUSHED
 quick inbox-take-reopens     mailbox inbox assertion  -DMUT_TAKE_REOPENS
@@ -100,6 +103,7 @@ quick spawn-mail-dropped     actors spawn assertion/ended -DMUT_DROP
 quick spawn-mail-eager       actors spawn assertion/started -DMUT_EAGER
 quick spawn-mail-behind      actors spawn assertion/last_seen -DMUT_LIFO
 quick spawn-close-lent       actors spawn assertion/taken -DMUT_CLOSE_LENT
+quick spawn-shutdown-lent    actors spawn assertion/taken -DSHUTDOWN -DMUT_CLOSE_LENT
 quick spawn-lend-recalled    actors spawn assertion -DMUT_LEND_RECALLED
 quick spawn-leaver-keeps     actors spawn assertion/leaves -DMUT_LEAVER_KEEPS
 quick spawn-not-given-back   actors spawn assertion/retires -DSPAWNS=1 -DLENDS=2 -DMUT_NO_BACK

@@ -16,6 +16,9 @@
  *   OUTSIDE   the guest is replaced by a thread that is neither worker nor
  *             guest and gives back a worker lease; then shutdown.
  *
+ * The bell is heard by edge (a ring's multishot poll on an eventfd that is never
+ * read) or, with LEVEL, by level (a poll that reads it when it ends the wait).
+ *
  * What is checked, and how:
  *
  *   no lost mail, none twice     assertion in came_home(), main's last lines
@@ -102,6 +105,12 @@ bool stop_word[2];
 #endif
 byte outside;               /* threads from outside between entry and exit */
 
+#ifdef LEVEL
+#define RUNG(d) written[d]
+#else
+#define RUNG(d) edge[d]
+#endif
+
 /* Who has the descriptor that the slot's number names. */
 #define SLOT    0
 #define NOBODY  1
@@ -154,7 +163,7 @@ inline ring(d)
         :: else
         fi;
 #else
-        edge[d] = true;
+        RUNG(d) = true;
 #endif
 #if defined(RETIRE) || defined(MUT_EAGAIN)
         written[d] = true
@@ -383,7 +392,7 @@ proctype worker(byte me; bit life)
          * read shows an old bell at once: one spurious wake. */
         d_step {
             assert(head[me] == CLOSED);
-            edge[me] = written[me];
+            RUNG(me) = written[me];
             shut[me] = false;
             head[me] = AWAKE
         }
@@ -542,10 +551,13 @@ proctype worker(byte me; bit life)
             }
             if
             :: won ->
+#ifdef MUT_READ_ASLEEP
+                RUNG(me) = false;       /* start with a clean bell */
+#endif
                 /* Submit and wait, in one call: back when any completion is
                  * visible, or the deadline. */
                 d_step {
-                    (edge[me] || poke[me]) ->
+                    (RUNG(me) || poke[me]) ->
                     assert(parked[me]);
                     parked[me] = false;
 #ifdef CLAIM_STRICT_BELL
@@ -553,7 +565,7 @@ proctype worker(byte me; bit life)
 #endif
                     won = false;
                     if
-                    :: edge[me] -> edge[me] = false     /* cause: bell */
+                    :: RUNG(me) -> RUNG(me) = false     /* cause: bell */
                     :: else -> poke[me] = false         /* I/O, deadline */
                     fi
                 }
@@ -569,7 +581,9 @@ proctype worker(byte me; bit life)
             /* Work is left: a turn without a wait.  6. It may or may not reap,
              * and a bell seen awake means nothing. */
             if
+#ifndef LEVEL
             :: edge[me] = false
+#endif
             :: skip
             fi
         fi
