@@ -99,7 +99,6 @@ struct rgi_task {
             uint32_t slot;
         };
     };
-    struct rgm_link link; /* in `waiting`, `stopping` or a pool's `starved` */
 };
 
 _Static_assert(sizeof(struct rgi_task) <=
@@ -112,12 +111,11 @@ rgi_task_of(struct rgm_operation *operation)
     return (struct rgi_task *)(void *)operation->scratch;
 }
 
+/* `link` is in `waiting`, in `stopping` or in a pool's `starved`. */
 static inline struct rgm_operation *
-rgi_task_operation(struct rgm_link *link)
+rgi_ring_linked(struct rgm_link *link)
 {
-    void *task = rgi_container_of(link, struct rgi_task, link);
-
-    return rgi_container_of(task, struct rgm_operation, scratch);
+    return rgi_container_of(link, struct rgm_operation, link);
 }
 
 /* ------------------------------------------------------------------- pools */
@@ -136,7 +134,7 @@ struct rgi_ring_pool {
 /* ---------------------------------------------------------------- provider */
 
 struct rgi_ring_provider {
-    struct rgm_provider head;
+    _Alignas(64) struct rgm_provider head;
     struct rgi_ring ring;
     struct rgm_turn done;     /* completed and not handed over yet */
     struct rgm_link waiting;  /* for room in the kernel, first in first out */

@@ -35,6 +35,8 @@
 
 #define REAP_AT_ONCE 32
 
+#define CACHE_LINE_BYTES 64
+
 static const struct __kernel_timespec retry_pause = {0, 1000000};
 
 static struct rgi_ring_provider *
@@ -68,8 +70,8 @@ answer(struct rgi_ring_provider *p, struct rgm_operation *operation,
     const struct rgi_ring_kind *kind = &rgi_ring_kinds[operation->kind];
     struct rgi_task *task = rgi_task_of(operation);
 
-    if (rgi_list_is_linked(&task->link))
-        rgi_list_remove(&task->link); /* its cancel is not needed any more */
+    if (rgi_list_is_linked(&operation->link))
+        rgi_list_remove(&operation->link); /* its cancel is not needed any more */
     if (status < 0 && task->step != 0 && kind->undo != NULL)
         kind->undo(p, operation);
     if (task->started)
@@ -126,28 +128,25 @@ void
 rgi_ring_enqueue(struct rgi_ring_provider *p, struct rgm_link *list,
                  struct rgm_operation *operation)
 {
-    struct rgi_task *task = rgi_task_of(operation);
-
-    task->queued = true;
+    rgi_task_of(operation)->queued = true;
     p->head.waiting++;
-    rgi_list_push_back(list, &task->link);
+    rgi_list_push_back(list, &operation->link);
 }
 
 static void
-unqueue(struct rgi_ring_provider *p, struct rgi_task *task)
+unqueue(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
-    task->queued = false;
+    rgi_task_of(operation)->queued = false;
     p->head.waiting--;
-    rgi_list_remove(&task->link);
+    rgi_list_remove(&operation->link);
 }
 
 struct rgm_operation *
 rgi_ring_dequeue(struct rgi_ring_provider *p, struct rgm_link *list)
 {
-    struct rgm_operation *operation =
-        rgi_task_operation(rgi_list_first(list));
+    struct rgm_operation *operation = rgi_ring_linked(rgi_list_first(list));
 
-    unqueue(p, rgi_task_of(operation));
+    unqueue(p, operation);
     return operation;
 }
 
@@ -190,15 +189,14 @@ static void
 ring_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
 {
     struct rgi_ring_provider *p = self(provider);
-    struct rgi_task *task = rgi_task_of(operation);
 
     if (operation->kind == RGM_OP_CLOSE)
         return;
-    if (task->queued) {
-        unqueue(p, task);
+    if (rgi_task_of(operation)->queued) {
+        unqueue(p, operation);
         answer(p, operation, -ECANCELED);
     } else if (!rgi_ring_cancel(&p->ring, identity(operation))) {
-        rgi_list_push_back(&p->stopping, &task->link);
+        rgi_list_push_back(&p->stopping, &operation->link);
     }
 }
 
@@ -213,14 +211,16 @@ pump(struct rgi_ring_provider *p)
     if (rgi_pooled_is_fed(p))
         rgi_pooled_feed(p);
     while ((link = rgi_list_first(&p->stopping)) != NULL) {
-        if (!rgi_ring_cancel(&p->ring, identity(rgi_task_operation(link))))
+        if (!rgi_ring_cancel(&p->ring, identity(rgi_ring_linked(link))))
             return;
         rgi_list_remove(link);
     }
     while ((link = rgi_list_first(&p->waiting)) != NULL) {
-        if (!launch(p, rgi_task_operation(link)))
+        struct rgm_operation *operation = rgi_ring_linked(link);
+
+        if (!launch(p, operation))
             break;
-        unqueue(p, rgi_container_of(link, struct rgi_task, link));
+        unqueue(p, operation);
     }
     if (!p->bell_armed)
         p->bell_armed = rgi_ring_watch(&p->ring, p->bell, RGI_IDENTITY_BELL);
@@ -347,7 +347,8 @@ hand_over(struct rgi_ring_provider *p, struct rgm_turn *turn)
 static bool
 nothing_to_do(const struct rgi_ring_provider *p)
 {
-    return p->done.first == NULL && rgi_ring_pending(&p->ring) == 0 &&
+    return p->done.first == NULL && rgi_list_empty(&p->waiting) &&
+           rgi_ring_pending(&p->ring) == 0 &&
            !rgi_ring_has_completions(&p->ring) &&
            !rgi_ring_beckons(&p->ring) && !rgi_pooled_is_fed(p);
 }
@@ -422,7 +423,9 @@ rgi_ring_provider_open(const struct rgm_provider_options *options,
         .mode = getenv("RGM_RING_MODE"),
         .calls = calls,
     };
-    struct rgi_ring_provider *p = rgi_alloc(sizeof(*p));
+    /* Whole lines: nobody else's data shares one with a ring. */
+    struct rgi_ring_provider *p =
+        rgi_alloc_aligned(CACHE_LINE_BYTES, sizeof(*p));
     int status;
 
     if (p == NULL) {

@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/assert.h"
 #include "base/memory.h"
 #include "capabilities/socket.h"
 
@@ -176,8 +175,8 @@ accept_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
         return RGI_STEP_ATTEMPT;
     if (result < 0)
         return result;
-    /* Some kernels have returned descriptors that were none. */
-    rgi_assert_slow(fcntl(result, F_GETFD) >= 0);
+    if (fcntl(result, F_GETFD) < 0)
+        return -EIO; /* some kernels have returned descriptors that were none */
     if (task->room != NULL)
         rgi_endpoint_from_kernel(&task->room->address, task->room->length,
                                  &rgi_accept_of(operation)->peer);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPABILITIES_RING_SHIM_H
+#define CAPABILITIES_RING_SHIM_H
+
+/*
+ * shim.h - how do tests see and change what passes between a ring and the
+ * kernel? For tests, one world per program.
+ *
+ * Every enter goes through the shim. It counts the entries by opcode, keeps the
+ * last one of each, and follows a script: the next entries of an opcode become
+ * no-ops whose completions carry the result the test wants. So an interrupted
+ * send, say, really sends nothing.
+ */
+
+#include "capabilities/ring/world.h"
+
+struct shim_line {
+    uint8_t opcode;
+    int result;
+    unsigned skip;  /* entries to leave alone first */
+    unsigned times; /* then, so many to change */
+};
+
+static struct {
+    struct rgi_ring *ring;
+    unsigned enters;
+    unsigned seen[IORING_OP_LAST + 1];
+    struct io_uring_sqe last[IORING_OP_LAST + 1];
+    struct shim_line script[32];
+    unsigned script_length;
+    struct {
+        uint64_t identity;
+        int result;
+    } changed[256];
+    unsigned changed_count;
+    unsigned audited; /* the first entry not seen yet */
+    bool polls_end;   /* multishot polls end after one event */
+    int enter_error;  /* of the next enter; 0: none */
+    void (*before)(void);
+    void (*after)(void);
+} shim;
+
+static int
+shim_rewrite(struct io_uring_sqe *entry)
+{
+    for (unsigned i = 0; i < shim.script_length; i++) {
+        struct shim_line *line = &shim.script[i];
+        uint64_t identity = entry->user_data;
+
+        if (line->opcode != entry->opcode || line->times == 0)
+            continue;
+        if (line->skip > 0) {
+            line->skip--;
+            return 0;
+        }
+        line->times--;
+        memset(entry, 0, sizeof(*entry));
+        entry->opcode = IORING_OP_NOP;
+        entry->user_data = identity;
+        rgi_check(shim.changed_count < 256);
+        shim.changed[shim.changed_count].identity = identity;
+        shim.changed[shim.changed_count++].result = line->result;
+        return 1;
+    }
+    return 0;
+}
+
+static void
+shim_audit(struct rgi_ring *ring)
+{
+    struct io_uring_sq *sq = &ring->uring.sq;
+
+    for (; shim.audited != *sq->ktail; shim.audited++) {
+        struct io_uring_sqe *entry = &sq->sqes[shim.audited & sq->ring_mask];
+
+        shim.seen[entry->opcode]++;
+        shim.last[entry->opcode] = *entry;
+        if (entry->opcode == IORING_OP_POLL_ADD && shim.polls_end)
+            entry->len = 0;
+        (void)shim_rewrite(entry);
+    }
+}
+
+static void
+shim_patch(struct rgi_ring *ring)
+{
+    struct io_uring_cq *cq = &ring->uring.cq;
+
+    for (unsigned i = *cq->khead; i != *cq->ktail; i++) {
+        struct io_uring_cqe *cqe = &cq->cqes[i & cq->ring_mask];
+
+        for (unsigned c = 0; c < shim.changed_count; c++) {
+            if (shim.changed[c].identity != cqe->user_data)
+                continue;
+            cqe->res = shim.changed[c].result;
+            shim.changed[c] = shim.changed[--shim.changed_count];
+            break;
+        }
+    }
+}
+
+static int
+shim_enter(unsigned fd, unsigned to_submit, unsigned min_complete,
+           unsigned flags, void *argument, size_t argument_bytes)
+{
+    int result;
+
+    shim.enters++;
+    if (shim.enter_error != 0) {
+        result = shim.enter_error;
+        shim.enter_error = 0;
+        return result;
+    }
+    shim_audit(shim.ring);
+    if (shim.before != NULL)
+        shim.before();
+    result = rgi_ring_kernel.enter(fd, to_submit, min_complete, flags,
+                                   argument, argument_bytes);
+    shim_patch(shim.ring);
+    if (shim.after != NULL)
+        shim.after();
+    return result;
+}
+
+static int
+shim_setup(unsigned entries, struct io_uring_params *params)
+{
+    return rgi_ring_kernel.setup(entries, params);
+}
+
+static int
+shim_enroll(unsigned fd, unsigned opcode, void *argument, unsigned count)
+{
+    return rgi_ring_kernel.enroll(fd, opcode, argument, count);
+}
+
+static const struct rgi_ring_calls shim_calls = {shim_setup, shim_enter,
+                                                 shim_enroll};
+
+__attribute__((unused)) static void
+shim_open(struct world *world)
+{
+    world->calls = &shim_calls;
+    world_open(world);
+    memset(&shim, 0, sizeof(shim));
+    shim.ring = &world->parts->ring;
+}
+
+/* The next `times` entries of this opcode end with this result. */
+__attribute__((unused)) static void
+shim_expect(uint8_t opcode, int result, unsigned times)
+{
+    struct shim_line line = {opcode, result, 0, times};
+
+    rgi_check(shim.script_length < 32);
+    shim.script[shim.script_length++] = line;
+}
+
+#endif /* CAPABILITIES_RING_SHIM_H */

@@ -1,0 +1,790 @@
+/* SPDX-License-Identifier: MIT */
+
+/* turn_test.c - does the ring provider submit, sleep, wake, cancel and fail as
+ * provider.h says? */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <threads.h>
+
+#include "base/memory.h"
+#include "capabilities/ring/shim.h"
+
+/* --------------------------------------------------------------- the table */
+
+static void
+table_is_complete(void)
+{
+    struct world world = {0};
+
+    world_open(&world);
+    rgi_check(world.provider->ops->version == RGM_PROVIDER_VERSION);
+    rgi_check(world.provider->kinds == rgm_provider_ring.kinds);
+    for (int kind = 0; kind < RGM_OP_KINDS_COUNT; kind++) {
+        bool has = (world.provider->kinds >> kind & 1) != 0;
+
+        rgi_check(has == (kind != RGM_OP_SLEEP));
+        rgi_check(has == (rgi_ring_kinds[kind].begin != NULL));
+    }
+    rgi_check(strcmp(rgm_provider_ring.name, "ring") == 0);
+    rgi_check(world.provider->mode != NULL);
+    world_close(&world);
+}
+
+static void
+mode_is_reported_and_forced(void)
+{
+    static const char *const modes[] = {"defer", "coop", "plain"};
+
+    for (int i = 0; i < 3; i++) {
+        struct world world = {0};
+        struct pair pair;
+
+        rgi_check(setenv("RGM_RING_MODE", modes[i], 1) == 0);
+        world_open(&world);
+        rgi_check(strcmp(world.provider->mode, modes[i]) == 0);
+        pair_open(&world, &pair);
+        pair_close(&world, &pair);
+        world_close(&world);
+    }
+    unsetenv("RGM_RING_MODE");
+}
+
+static void
+failure_to_open_is_explained(void)
+{
+    struct rgm_provider_options options = {0};
+    struct rgm_provider *provider = NULL;
+    char why[256] = "";
+
+    rgi_check(setenv("RGM_RING_MODE", "upside-down", 1) == 0);
+    rgi_check(rgm_provider_ring.open(&options, &provider, why, sizeof(why)) ==
+              -EINVAL);
+    rgi_check(provider == NULL && strstr(why, "upside-down") != NULL);
+    unsetenv("RGM_RING_MODE");
+    rgi_memory_fail_nth(1);
+    rgi_check(rgm_provider_ring.open(&options, &provider, why, sizeof(why)) ==
+              -ENOMEM);
+    rgi_check(rgi_memory_fail_off());
+    rgi_check(provider == NULL && rgi_memory_live() == 0);
+}
+
+/* ------------------------------------------------------------ kernel entries */
+
+/* Nothing to do: no system call. Something: one, that submits and sleeps. */
+static void
+urg_10_one_entry_per_turn(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_write write;
+    struct rgm_read read;
+    char memory[8];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    world_settle(&world);
+    for (int i = 0; i < 100; i++) {
+        unsigned before = shim.enters;
+
+        rgi_check(world_turn(&world, 0) == 0);
+        rgi_check(shim.enters == before);
+        rgm_stream_read(&read, &pair.far, memory, sizeof(memory));
+        rgm_stream_write(&write, &pair.near, "ping", 4);
+        world_start(&world, &read.operation);
+        world_start(&world, &write.operation);
+        rgi_check(shim.enters == before);
+        rgi_check(world_turn(&world, RGM_NEVER) == 0);
+        rgi_check(shim.enters == before + 1);
+        world_finish(&world, &read.operation);
+        world_finish(&world, &write.operation);
+        rgi_check(shim.enters <= before + 2);
+        world_settle(&world);
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* Each kind goes to the kernel under its own opcode, and only those that can
+ * wait or are worth a batch go there at all. */
+static void
+urg_31_opcode_of_each_kind(void)
+{
+    struct rgm_pool_options options = {"audit", 64, 64, 0};
+    struct rgm_vector vectors[2] = {{"ab", 2}, {"cd", 2}};
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_pool *pool;
+    struct rgm_write write;
+    struct rgm_read read;
+    struct rgm_read_pooled pooled;
+    struct rgm_socket_option option;
+    struct rgm_names names;
+    char memory[8];
+
+    rgi_check(rgm_pool_create(&options, &pool) == 0);
+    shim_open(&world);
+    pair_open(&world, &pair);
+    rgi_check(shim.seen[IORING_OP_ACCEPT] == 1);
+    rgi_check(shim.last[IORING_OP_ACCEPT].accept_flags & SOCK_CLOEXEC);
+    rgi_check(shim.seen[IORING_OP_CONNECT] == 1);
+
+    rgm_stream_write(&write, &pair.near, "xy", 2);
+    rgi_check(world_do(&world, &write.operation) == 0);
+    rgi_check(shim.seen[IORING_OP_SEND] == 1);
+    rgm_stream_read(&read, &pair.far, memory, sizeof(memory));
+    rgi_check(world_do(&world, &read.operation) == 0);
+    rgi_check(shim.seen[IORING_OP_RECV] == 1);
+    rgi_check(shim.last[IORING_OP_RECV].ioprio == IORING_RECVSEND_POLL_FIRST);
+
+    rgm_stream_write_vectors(&write, &pair.near, vectors, 2);
+    rgi_check(world_do(&world, &write.operation) == 0);
+    rgi_check(shim.seen[IORING_OP_SENDMSG] == 1);
+    rgm_stream_read_pooled(&pooled, &pair.far, pool);
+    rgi_check(world_do(&world, &pooled.operation) == 0);
+    rgi_check(pooled.count == 4);
+    rgi_check(rgm_lease_drop(&pooled.lease) == 0);
+    rgi_check(shim.last[IORING_OP_RECV].flags & IOSQE_BUFFER_SELECT);
+
+    rgm_socket_get(&option, &pair.near.socket, RGM_OPTION_NO_DELAY);
+    rgi_check(world_do(&world, &option.operation) == 0 && option.value == 1);
+    rgm_socket_get(&option, &pair.far.socket, RGM_OPTION_NO_DELAY);
+    rgi_check(world_do(&world, &option.operation) == 0 && option.value == 1);
+    rgm_socket_names(&names, &pair.near.socket);
+    rgi_check(world_do(&world, &names.operation) == 0);
+    rgi_check(names.peer.port == pair.endpoint.port);
+    pair_close(&world, &pair);
+    rgi_check(shim.seen[IORING_OP_CLOSE] == 3);
+    world_close(&world);
+    rgm_pool_destroy(pool);
+}
+
+static void
+swr_19_whole_length_and_no_signal(void)
+{
+    struct rgm_vector vectors[2] = {{"ab", 2}, {"cd", 2}};
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_write write;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_write(&write, &pair.near, "xy", 2);
+    rgi_check(world_do(&world, &write.operation) == 0);
+    rgi_check(shim.last[IORING_OP_SEND].msg_flags ==
+              (MSG_WAITALL | MSG_NOSIGNAL));
+    rgm_stream_write_vectors(&write, &pair.near, vectors, 2);
+    rgi_check(world_do(&world, &write.operation) == 0);
+    rgi_check(shim.last[IORING_OP_SENDMSG].msg_flags ==
+              (MSG_WAITALL | MSG_NOSIGNAL));
+    rgm_stream_write(&write, &pair.near, "xy", 2);
+    write.some = true;
+    rgi_check(world_do(&world, &write.operation) == 0);
+    rgi_check(shim.last[IORING_OP_SEND].msg_flags == MSG_NOSIGNAL);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* --------------------------------------------------------------------- bell */
+
+static struct world *hooked;
+static unsigned hook_countdown;
+
+static void
+wake_when_counted(void)
+{
+    if (hook_countdown > 0 && --hook_countdown == 0)
+        hooked->provider->ops->wake(hooked->provider);
+}
+
+/* A ring before the provider is open, before its first wait, inside the entry
+ * that arms the poll, on the way out of it, and while it sleeps. */
+static void
+urg_08_no_ring_is_lost(void)
+{
+    for (int point = 0; point < 5; point++) {
+        struct world world = {0};
+        uint64_t limit_ns;
+
+        hooked = &world;
+        shim_open(&world);
+        hook_countdown = 0;
+        if (point == 0) {
+            rgi_bell_ring((void *)(intptr_t)world.options.bell);
+        } else if (point == 1) {
+            world.provider->ops->wake(world.provider);
+        } else if (point == 4) {
+            rgi_check(world_turn(&world, 0) == 0); /* arms it */
+            world.provider->ops->wake(world.provider);
+        } else {
+            hook_countdown = 1;
+            shim.before = point == 2 ? wake_when_counted : NULL;
+            shim.after = point == 3 ? wake_when_counted : NULL;
+        }
+        if (point == 3)
+            rgi_check(world_turn(&world, 0) == 0);
+        limit_ns = world_now(&world) + WORLD_LIMIT_NS;
+        while (!world.rang) {
+            rgi_check(world_turn(&world, limit_ns) == 0);
+            rgi_check(world_now(&world) < limit_ns);
+        }
+        shim.before = shim.after = NULL;
+        world_close(&world);
+    }
+}
+
+static void
+field_b56_poll_that_ends_is_armed_again(void)
+{
+    struct world world = {0};
+
+    shim_open(&world);
+    shim.polls_end = true;
+    for (unsigned i = 1; i <= 100; i++) {
+        world.rang = false;
+        world.provider->ops->wake(world.provider);
+        rgi_check(world_turn(&world, RGM_NEVER) == 0);
+        rgi_check(world.rang);
+        rgi_check(world.provider->bell_rearms == i);
+    }
+    /* Once each, never twice at a time. The first is the one of open. */
+    rgi_check(shim.seen[IORING_OP_POLL_ADD] <= 101);
+    world_close(&world);
+}
+
+static int
+wake_often(void *argument)
+{
+    struct rgm_provider *provider = argument;
+
+    for (uint64_t i = rgi_scale(100000); i > 0; i--)
+        provider->ops->wake(provider);
+    return 0;
+}
+
+/* One entry, wakes without end, payload all the same. */
+static void
+urg_09_payload_before_bell(void)
+{
+    struct world world = {.options = {.entries = 1}};
+    struct pair pair;
+    struct rgm_write write;
+    struct rgm_read read;
+    thrd_t thread;
+    char byte;
+
+    world_open(&world);
+    rgi_check(world.parts->ring.uring.sq.ring_entries == 1);
+    pair_open(&world, &pair);
+    rgi_check(thrd_create(&thread, wake_often, world.provider) ==
+              thrd_success);
+    for (int i = 0; i < 200; i++) {
+        rgm_stream_read(&read, &pair.far, &byte, 1);
+        rgm_stream_write(&write, &pair.near, "x", 1);
+        world_start(&world, &read.operation);
+        world_start(&world, &write.operation);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        rgi_check(world_finish(&world, &write.operation) == 0);
+    }
+    rgi_check(thrd_join(thread, NULL) == thrd_success);
+    world_settle(&world);
+    world.rang = false;
+    world.provider->ops->wake(world.provider);
+    rgi_check(world_turn(&world, RGM_NEVER) == 0);
+    rgi_check(world.rang);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+static void
+deadlines_are_never_early(void)
+{
+    static const uint64_t sleeps_ns[] = {RGM_NS_PER_MS, 1000, 1,
+                                         3 * RGM_NS_PER_MS};
+    struct world world = {0};
+
+    world_open(&world);
+    for (int i = 0; i < 4; i++) {
+        uint64_t deadline_ns = world_now(&world) + sleeps_ns[i];
+
+        rgi_check(world_turn(&world, deadline_ns) == 0);
+        rgi_check(world_now(&world) >= deadline_ns);
+    }
+    rgi_check(world_turn(&world, 1) == 0); /* long ago */
+    rgi_check(world.answered == 0 && !world.rang);
+    world_close(&world);
+}
+
+/* ---------------------------------------------------------------- admission */
+
+/* One place: the second read waits, until the first is home, not until it is
+ * asked to stop. */
+static void
+urg_14_place_is_held_to_the_end(void)
+{
+    struct world world = {.options = {.in_flight_max = 1}};
+    struct pair pair;
+    struct rgm_read first;
+    struct rgm_read second;
+    struct rgm_write write;
+    char memory[2][8];
+
+    world_open(&world);
+    world.parts->started_max = 8; /* for the connection alone */
+    pair_open(&world, &pair);
+    world.parts->started_max = 1;
+    rgm_stream_read(&first, &pair.far, memory[0], 8);
+    rgm_stream_read(&second, &pair.near, memory[1], 8);
+    world_start(&world, &first.operation);
+    world_start(&world, &second.operation);
+    world_settle(&world);
+    rgi_check(world.provider->in_flight == 2 && world.provider->waiting == 1);
+    world_cancel(&world, &first.operation);
+    rgi_check(world.provider->in_flight == 2 && world.provider->waiting == 1);
+    rgi_check(world_finish(&world, &first.operation) == -ECANCELED);
+    world_settle(&world);
+    rgi_check(world.provider->in_flight == 1 && world.provider->waiting == 0);
+    world.parts->started_max = 2;
+    rgm_stream_write(&write, &pair.far, "x", 1);
+    world_start(&world, &write.operation);
+    rgi_check(world_finish(&world, &second.operation) == 0);
+    rgi_check(world_finish(&world, &write.operation) == 0);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* The wait for admission is in order, and a cancel ends it without a trace. */
+static void
+opl_02_waiting_admission_can_be_cancelled(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read reads[4];
+    char memory[4][8];
+    uint64_t submitted;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    world.parts->started_max = 1;
+    for (int i = 0; i < 4; i++) {
+        memset(memory[i], i, 8);
+        rgm_stream_read(&reads[i], &pair.far, memory[i], 8);
+        world_start(&world, &reads[i].operation);
+    }
+    world_settle(&world);
+    submitted = world.parts->ring.entries_submitted;
+    world_cancel(&world, &reads[2].operation);
+    rgi_check(world_finish(&world, &reads[2].operation) == -ECANCELED);
+    rgi_check(world.parts->ring.entries_submitted == submitted);
+    rgi_check(reads[2].count == 0 && reads[2].memory == memory[2]);
+    for (int i = 0; i < 8; i++)
+        rgi_check(memory[2][i] == 2);
+    rgi_check(world.provider->waiting == 2);
+    world_cancel(&world, &reads[0].operation);
+    rgi_check(world_finish(&world, &reads[0].operation) == -ECANCELED);
+    world_settle(&world);
+    rgi_check(world.provider->waiting == 1); /* the second has gone in */
+    rgi_check(!rgi_task_of(&reads[1].operation)->queued);
+    world_cancel(&world, &reads[1].operation);
+    world_cancel(&world, &reads[3].operation);
+    rgi_check(world_finish(&world, &reads[1].operation) == -ECANCELED);
+    rgi_check(world_finish(&world, &reads[3].operation) == -ECANCELED);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* Two reads hold both places and wait for the writes behind them. */
+static void
+urg_26_last_places_held_by_reads(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read reads[2];
+    struct rgm_write writes[2];
+    char memory[2][8];
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    world.parts->started_max = 2;
+    rgm_stream_read(&reads[0], &pair.far, memory[0], 8);
+    rgm_stream_read(&reads[1], &pair.near, memory[1], 8);
+    rgm_stream_write(&writes[0], &pair.near, "a", 1);
+    rgm_stream_write(&writes[1], &pair.far, "b", 1);
+    for (int i = 0; i < 2; i++)
+        world_start(&world, &reads[i].operation);
+    for (int i = 0; i < 2; i++)
+        world_start(&world, &writes[i].operation);
+    rgi_check(world_turn(&world, world_now(&world) + 20 * RGM_NS_PER_MS) ==
+              0);
+    rgi_check(world.provider->in_flight == 4); /* stuck */
+    world_cancel(&world, &reads[0].operation);
+    rgi_check(world_finish(&world, &reads[0].operation) == -ECANCELED);
+    rgi_check(world_finish(&world, &writes[0].operation) == 0);
+    rgi_check(world_finish(&world, &writes[1].operation) == 0);
+    rgi_check(world_finish(&world, &reads[1].operation) == 0);
+    world.parts->started_max = 8;
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* Clean-up has an admission of its own. */
+static void
+soc_10_clean_up_when_all_places_are_taken(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct pair other;
+    struct rgm_read read;
+    struct rgm_shutdown shutdown;
+    char memory[8];
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    pair_open(&world, &other);
+    world.parts->started_max = 1;
+    rgm_stream_read(&read, &pair.far, memory, 8);
+    world_start(&world, &read.operation);
+    rgm_stream_shutdown(&shutdown, &other.near);
+    rgi_check(world_do(&world, &shutdown.operation) == 0);
+    pair_close(&world, &other);
+    rgi_check(!is_home(&read.operation));
+    world_cancel(&world, &read.operation);
+    rgi_check(world_finish(&world, &read.operation) == -ECANCELED);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* ------------------------------------------------------------------ cancels */
+
+/* The read is answered with data while its cancel is on the way, and the same
+ * record is asked again at once. The cancel must not find it. */
+static void
+urg_16_late_cancel_finds_nobody(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read read;
+    struct rgm_write write;
+    char memory[8];
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_read(&read, &pair.far, memory, 1);
+    for (uint64_t i = 0; i < rgi_scale(100000); i++) {
+        world_start(&world, &read.operation);
+        rgm_stream_write(&write, &pair.near, "x", 1);
+        rgi_check(world_do(&world, &write.operation) == 0);
+        world_cancel(&world, &read.operation);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        rgi_check(read.count == 1);
+        world_start(&world, &read.operation);
+        rgi_check(world_turn(&world, 0) == 0);
+        rgi_check(world_turn(&world, 0) == 0);
+        rgi_check(!is_home(&read.operation));
+        rgm_stream_write(&write, &pair.near, "y", 1);
+        rgi_check(world_do(&world, &write.operation) == 0);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        rgi_check(memory[0] == 'y');
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+#define STUCK 1000
+
+static struct rgm_read stuck[STUCK];
+static char stuck_memory[STUCK];
+
+static void
+start_stuck(struct world *world, struct pair *pair, int count)
+{
+    for (int i = 0; i < count; i++) {
+        rgm_stream_read(&stuck[i], &pair->far, &stuck_memory[i], 1);
+        world_start(world, &stuck[i].operation);
+    }
+}
+
+static void
+cancel_stuck(struct world *world, int count)
+{
+    for (int i = 0; i < count; i++)
+        world_cancel(world, &stuck[i].operation);
+    for (int i = 0; i < count; i++)
+        rgi_check(world_finish(world, &stuck[i].operation) == -ECANCELED);
+}
+
+/* Far more cancels than entries; each read is answered once. */
+static void
+urg_27_cancels_in_stages(void)
+{
+    struct world world = {.options = {.entries = 8}};
+    struct pair pair;
+    unsigned before;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    start_stuck(&world, &pair, STUCK);
+    rgi_check(world_turn(&world, 0) == 0);
+    before = world.answered;
+    cancel_stuck(&world, STUCK);
+    rgi_check(world.answered - before == STUCK);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* The kernel takes nothing for a while: cancels are kept, none is lost. */
+static void
+cancels_wait_for_entries(void)
+{
+    struct world world = {.options = {.entries = 8}};
+    struct pair pair;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    start_stuck(&world, &pair, 100);
+    rgi_check(world_turn(&world, 0) == 0);
+    for (int i = 0; i < 100; i++) {
+        shim.enter_error = i % 2 ? -EBUSY : -EAGAIN;
+        world_cancel(&world, &stuck[i].operation);
+    }
+    shim.enter_error = 0;
+    for (int i = 0; i < 100; i++)
+        rgi_check(world_finish(&world, &stuck[i].operation) == -ECANCELED);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+static void
+urg_23_close_turns_until_all_is_home(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    int answered = 0;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    start_stuck(&world, &pair, 100);
+    world_settle(&world);
+    for (int i = 0; i < 100; i++) {
+        world_cancel(&world, &stuck[i].operation);
+        answered += is_home(&stuck[i].operation);
+    }
+    rgi_check(answered == 0 && world.provider->in_flight == 100);
+    while (world.provider->in_flight > 0)
+        rgi_check(world_turn(&world, RGM_NEVER) == 0);
+    for (int i = 0; i < 100; i++)
+        rgi_check(is_home(&stuck[i].operation));
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* A cancel's own completion lets go of nothing. */
+static void
+opl_03_target_ends_after_its_own_completion(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read read;
+    char memory[8];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_read(&read, &pair.far, memory, 8);
+    world_start(&world, &read.operation);
+    world_settle(&world);
+    shim_expect(IORING_OP_ASYNC_CANCEL, 0, 1); /* says 0 and does nothing */
+    world_cancel(&world, &read.operation);
+    world_settle(&world);
+    rgi_check(shim.seen[IORING_OP_ASYNC_CANCEL] == 1);
+    rgi_check(!is_home(&read.operation) && world.provider->in_flight == 1);
+    rgi_check(rgi_ring_cancel(&world.parts->ring,
+                              rgi_identity_of(&read.operation,
+                                              read.operation.serial)));
+    rgi_check(world_finish(&world, &read.operation) == -ECANCELED);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* ------------------------------------------------------------------ failure */
+
+/* Reachable to the end: what is leaked on purpose is no leak to a checker. */
+static struct world lost;
+static struct pair lost_pair;
+static struct rgm_read lost_read;
+
+static void
+urg_24_lost_ring(void)
+{
+    struct rgm_read waiting;
+    struct rgm_read late;
+    size_t live;
+    char memory[3][8];
+
+    shim_open(&lost);
+    pair_open(&lost, &lost_pair);
+    lost.parts->started_max = 1;
+    rgm_stream_read(&lost_read, &lost_pair.far, memory[0], 8);
+    rgm_stream_read(&waiting, &lost_pair.far, memory[1], 8);
+    rgm_stream_read(&late, &lost_pair.far, memory[2], 8);
+    world_start(&lost, &lost_read.operation);
+    world_start(&lost, &waiting.operation);
+    world_settle(&lost);
+    shim.enter_error = -EBADR;
+    rgi_check(world_turn(&lost, RGM_NEVER) == -EBADR);
+    rgi_check(is_home(&waiting.operation));
+    rgi_check(rgm_status(&waiting) == -EBADR);
+    rgi_check(!is_home(&lost_read.operation));
+    world_start(&lost, &late.operation);
+    rgi_check(world_turn(&lost, 0) == -EBADR);
+    rgi_check(is_home(&late.operation) && rgm_status(&late) == -EBADR);
+    rgi_check(lost.provider->in_flight == 1);
+    live = rgi_memory_live();
+    rgm_provider_ring.close(lost.provider);
+    rgi_check(rgi_memory_live() == live);
+}
+
+static void
+urg_30_entry_errors(void)
+{
+    static const int passing[] = {-EINTR, -EAGAIN, -EBUSY};
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read read;
+    struct rgm_write write;
+    char memory[8];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    for (int i = 0; i < 30; i++) {
+        rgm_stream_read(&read, &pair.far, memory, 8);
+        rgm_stream_write(&write, &pair.near, "x", 1);
+        world_start(&world, &read.operation);
+        world_start(&world, &write.operation);
+        shim.enter_error = passing[i % 3];
+        rgi_check(world_finish(&world, &write.operation) == 0);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+static int
+wait_elsewhere(void *argument)
+{
+    return world_turn(argument, 0);
+}
+
+static void
+field_b64_wait_on_another_thread(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read read;
+    thrd_t thread;
+    char memory[8];
+    int result;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_read(&read, &pair.far, memory, 8);
+    world_start(&world, &read.operation);
+    rgi_check(thrd_create(&thread, wait_elsewhere, &world) == thrd_success);
+    rgi_check(thrd_join(thread, &result) == thrd_success);
+    rgi_check(result == -EPERM);
+    world_cancel(&world, &read.operation);
+    rgi_check(world_finish(&world, &read.operation) == -ECANCELED);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* -------------------------------------------------------------- separation */
+
+static int
+live_alone(void *argument)
+{
+    struct world world = {.options = {.worker = *(uint32_t *)argument}};
+    struct pair pair;
+    struct rgm_read read;
+    struct rgm_write write;
+    char memory[8];
+
+    world_open(&world);
+    rgi_check((uintptr_t)world.parts % 64 == 0);
+    pair_open(&world, &pair);
+    for (int i = 0; i < 200; i++) {
+        rgm_stream_read(&read, &pair.far, memory, 8);
+        rgm_stream_write(&write, &pair.near, "x", 1);
+        world_start(&world, &read.operation);
+        world_start(&world, &write.operation);
+        rgi_check(world_finish(&world, &write.operation) == 0);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+    }
+    /* listen, accept, connect and 400 transfers: its own and no others */
+    rgi_check(world.provider->completions == 403 && world.answered == 403);
+    pair_close(&world, &pair);
+    world_close(&world);
+    return 0;
+}
+
+static void
+urg_22_rings_share_nothing(void)
+{
+    uint32_t workers[4] = {0, 1, 2, 3};
+    thrd_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        rgi_check(thrd_create(&threads[i], live_alone, &workers[i]) ==
+                  thrd_success);
+    for (int i = 0; i < 4; i++)
+        rgi_check(thrd_join(threads[i], NULL) == thrd_success);
+}
+
+static void
+close_leaves_nothing_open(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    int lowest = dup(0);
+    int again;
+
+    rgi_check(lowest >= 0);
+    close(lowest);
+    for (int i = 0; i < 20; i++) {
+        memset(&world, 0, sizeof(world));
+        world_open(&world);
+        pair_open(&world, &pair);
+        world_close(&world); /* with three sockets still open */
+    }
+    again = dup(0);
+    rgi_check(again == lowest);
+    close(again);
+    rgi_check(rgi_memory_live() == 0);
+}
+
+#define CASES(X)                                                              \
+    X(uring, table_is_complete)                                               \
+    X(uring, mode_is_reported_and_forced)                                     \
+    X(uring, failure_to_open_is_explained)                                    \
+    X(uring, urg_10_one_entry_per_turn)                                       \
+    X(uring, urg_31_opcode_of_each_kind)                                      \
+    X(uring, swr_19_whole_length_and_no_signal)                               \
+    X(uring, urg_08_no_ring_is_lost)                                          \
+    X(uring, field_b56_poll_that_ends_is_armed_again)                         \
+    X(uring, urg_09_payload_before_bell)                                      \
+    X(uring, deadlines_are_never_early)                                       \
+    X(uring, urg_14_place_is_held_to_the_end)                                 \
+    X(uring, opl_02_waiting_admission_can_be_cancelled)                       \
+    X(uring, urg_26_last_places_held_by_reads)                                \
+    X(uring, soc_10_clean_up_when_all_places_are_taken)                       \
+    X(uring, urg_16_late_cancel_finds_nobody)                                 \
+    X(uring, urg_27_cancels_in_stages)                                        \
+    X(uring, cancels_wait_for_entries)                                        \
+    X(uring, urg_23_close_turns_until_all_is_home)                            \
+    X(uring, opl_03_target_ends_after_its_own_completion)                     \
+    X(uring, urg_24_lost_ring)                                                \
+    X(uring, urg_30_entry_errors)                                             \
+    X(uring, field_b64_wait_on_another_thread)                                \
+    X(uring, urg_22_rings_share_nothing)                                      \
+    X(uring, close_leaves_nothing_open)
+
+RGI_CASES(CASES)
