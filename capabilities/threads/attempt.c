@@ -181,6 +181,14 @@ attempt_read_pooled(struct rgm_read_pooled *record,
     return read_pooled_into(record, attempt, &lease);
 }
 
+/* The system is short of memory and the connection is sound: the bytes can go
+ * out later, as when the socket is full. */
+static bool
+write_may_wait(int error)
+{
+    return error == ENOBUFS || error == ENOMEM;
+}
+
 /* One transfer: a write with more to say goes to the end of the line, so that
  * a fast peer does not keep a thread for itself. */
 static enum rgi_verdict
@@ -194,7 +202,7 @@ attempt_write(struct rgm_write *record, struct rgi_attempt *attempt)
                             MSG_DONTWAIT | MSG_NOSIGNAL);
 
     if (count < 0)
-        return failed(attempt, errno);
+        return write_may_wait(errno) ? RGI_LATER : failed(attempt, errno);
     if (count == 0) /* would go on like that for ever */
         return finished(attempt, -EIO);
     if (!rgi_write_advance(record, &attempt->place, (size_t)count))

@@ -36,6 +36,7 @@ static uint64_t polls;    /* atomic: calls of ppoll so far */
 static uint64_t clocks;   /* atomic: looks at the clock by other threads */
 static uint64_t closes;   /* atomic: calls of close so far */
 static int receive_error; /* atomic: given once instead of the next recv */
+static int send_error;    /* atomic: given once instead of the next sendmsg */
 static int close_error;   /* atomic: given by the next close after closing */
 static int thread_fails;  /* atomic: the nth pthread_create from now fails */
 static uint32_t living;   /* atomic: threads created and not joined */
@@ -85,6 +86,7 @@ gate_pass(int fd)
 }
 
 ssize_t recv(int fd, void *memory, size_t size, int flags);
+ssize_t sendmsg(int fd, const struct msghdr *header, int flags);
 int ppoll(struct pollfd *entries, nfds_t count, const struct timespec *pause,
           const sigset_t *mask);
 int close(int fd);
@@ -107,6 +109,18 @@ recv(int fd, void *memory, size_t size, int flags)
         return -1;
     }
     return syscall(SYS_recvfrom, fd, memory, size, flags, NULL, NULL);
+}
+
+ssize_t
+sendmsg(int fd, const struct msghdr *header, int flags)
+{
+    int error = TAKE(send_error);
+
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return syscall(SYS_sendmsg, fd, header, flags);
 }
 
 int
@@ -461,6 +475,29 @@ dir_02_eintr_is_too_early_and_no_error(void)
     end(&desk);
 }
 
+/* A shortage passes; the connection need not. */
+static void
+field_b68_send_retries_what_is_transient(void)
+{
+    const int errors[] = {ENOBUFS, ENOMEM, EAGAIN, EINTR};
+    struct rgm_stream near, far;
+    struct desk desk;
+    char byte;
+
+    start(&desk, 1);
+    streams_pair(&near, &far);
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        SET(send_error, errors[i]);
+        rgi_check(desk_write(&desk, &near, "x", 1) == 0);
+        rgi_check(LOOK(send_error) == 0);
+        rgi_check(read(fd_of(&far), &byte, 1) == 1);
+    }
+    SET(send_error, EHOSTUNREACH);
+    rgi_check(desk_write(&desk, &near, "x", 1) == -EHOSTUNREACH);
+    streams_close(&desk, &near, &far);
+    end(&desk);
+}
+
 /* Attempts of a waiting operation are a pulse apart, whatever else happens. */
 static void
 dir_03_pulse_is_no_faster_than_it_says(void)
@@ -802,6 +839,7 @@ soc_06_close_is_called_once(void)
     X(threads, missing_kind_is_not_supported)                                 \
     X(threads_direct, dir_02_waiting_read_stops_nobody)                       \
     X(threads_direct, dir_02_eintr_is_too_early_and_no_error)                 \
+    X(threads_direct, field_b68_send_retries_what_is_transient)               \
     X(threads_direct, dir_03_pulse_is_no_faster_than_it_says)                 \
     X(threads_direct, dir_03_pulse_sleeps_when_nothing_waits)                 \
     X(threads_direct, dir_04_limits_are_on_attempts)                          \
