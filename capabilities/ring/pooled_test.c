@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: MIT */
+
+/* pooled_test.c - do pooled reads hold a slot only while there is data for it,
+ * and does every slot come home? */
+
+#include <poll.h>
+#include <stdlib.h>
+#include <threads.h>
+
+#include "base/memory.h"
+#include "capabilities/ring/shim.h"
+
+static struct rgm_pool *
+make_pool(uint32_t slots_count, size_t slot_size_bytes)
+{
+    struct rgm_pool_options options = {"test", slots_count, slot_size_bytes,
+                                       0};
+    struct rgm_pool *pool;
+
+    rgi_check(rgm_pool_create(&options, &pool) == 0);
+    return pool;
+}
+
+/* All slots are home. */
+static void
+end_pool(struct rgm_pool *pool)
+{
+    rgi_check(rgi_pool_valid(pool));
+    rgi_check(rgm_pool_free_count(pool) == rgm_pool_capacity(pool));
+    rgm_pool_destroy(pool);
+}
+
+static void
+start_read(struct world *world, struct rgm_read_pooled *read,
+           struct rgm_stream *stream, struct rgm_pool *pool)
+{
+    rgm_stream_read_pooled(read, stream, pool);
+    world_start(world, &read->operation);
+}
+
+static void
+send_text(struct world *world, struct rgm_stream *stream, const char *text)
+{
+    struct rgm_write write;
+
+    rgm_stream_write(&write, stream, text, strlen(text));
+    rgi_check(world_do(world, &write.operation) == 0);
+}
+
+static void
+expect_text(struct rgm_read_pooled *read, const char *text)
+{
+    size_t length_bytes = strlen(text);
+
+    rgi_check(rgm_status(read) == 0);
+    rgi_check(read->count == length_bytes && !read->end);
+    rgi_check(rgm_lease_active(&read->lease));
+    rgi_check(read->lease.length_bytes == length_bytes);
+    rgi_check(memcmp(read->lease.data, text, length_bytes) == 0);
+    rgi_check(rgm_lease_drop(&read->lease) == 0);
+}
+
+/* With slots lent to the ring, and with none. */
+static void
+srd_02_chunk_then_end(void)
+{
+    for (uint32_t slots = 1; slots <= 64; slots *= 4) {
+        struct rgm_pool *pool = make_pool(slots, 32);
+        struct world world = {0};
+        struct pair pair;
+        struct rgm_read_pooled read;
+        struct rgm_shutdown shutdown;
+
+        world_open(&world);
+        pair_open(&world, &pair);
+        for (int i = 0; i < 200; i++) {
+            start_read(&world, &read, &pair.far, pool);
+            send_text(&world, &pair.near, "chunk");
+            rgi_check(world_finish(&world, &read.operation) == 0);
+            expect_text(&read, "chunk");
+        }
+        rgm_stream_shutdown(&shutdown, &pair.near);
+        rgi_check(world_do(&world, &shutdown.operation) == 0);
+        for (int i = 0; i < 3; i++) {
+            start_read(&world, &read, &pair.far, pool);
+            rgi_check(world_finish(&world, &read.operation) == 0);
+            rgi_check(read.count == 0 && read.end);
+            rgi_check(!rgm_lease_active(&read.lease));
+        }
+        pair_close(&world, &pair);
+        world_close(&world);
+        end_pool(pool);
+    }
+}
+
+/* More than a slot holds: the rest stays in the socket. */
+static void
+long_data_comes_in_slots(void)
+{
+    struct rgm_pool *pool = make_pool(64, 4);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    send_text(&world, &pair.near, "abcdefghij");
+    start_read(&world, &read, &pair.far, pool);
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "abcd");
+    start_read(&world, &read, &pair.far, pool);
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "efgh");
+    start_read(&world, &read, &pair.far, pool);
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "ij");
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* One slot, two reads that wait: a third party can have it. When it is out, the
+ * data waits for it; when it is back the read goes on. */
+static void
+srd_06_waiting_reads_hold_no_slot(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct pair pairs[2];
+    struct rgm_read_pooled reads[2];
+    struct rgm_lease lease;
+
+    world_open(&world);
+    for (int i = 0; i < 2; i++) {
+        pair_open(&world, &pairs[i]);
+        start_read(&world, &reads[i], &pairs[i].far, pool);
+    }
+    world_settle(&world);
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    for (int i = 0; i < 2; i++)
+        send_text(&world, &pairs[i].near, "data");
+    world_settle(&world);
+    rgi_check(!is_home(&reads[0].operation) && !is_home(&reads[1].operation));
+    rgi_check(world.provider->waiting == 2);
+    rgi_check(world.provider->pool_waits == 2);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    rgi_check(world_finish(&world, &reads[0].operation) == 0);
+    world_settle(&world);
+    rgi_check(!is_home(&reads[1].operation)); /* in line, one slot */
+    expect_text(&reads[0], "data");
+    rgi_check(world_finish(&world, &reads[1].operation) == 0);
+    expect_text(&reads[1], "data");
+    for (int i = 0; i < 2; i++)
+        pair_close(&world, &pairs[i]);
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* A slot that was fetched for data that is gone goes back before the wait. */
+static void
+srd_06_false_readiness(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+    unsigned receives;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    receives = shim.seen[IORING_OP_RECV];
+    shim_expect(IORING_OP_POLL_ADD, POLLIN, 1); /* there is nothing */
+    start_read(&world, &read, &pair.far, pool);
+    world_settle(&world);
+    rgi_check(shim.seen[IORING_OP_RECV] == receives + 1);
+    rgi_check(shim.last[IORING_OP_RECV].msg_flags & MSG_DONTWAIT);
+    rgi_check(!is_home(&read.operation));
+    rgi_check(rgm_pool_free_count(pool) == 1);
+    send_text(&world, &pair.near, "data");
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "data");
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* Reads that wait by the thousand over four slots and a ring of eight. */
+static void
+srd_07_idle_connections(void)
+{
+    size_t count = (size_t)rgi_scale(10000) / 2;
+    struct rgm_pool *pool = make_pool(4, 64);
+    struct world world = {.options = {.entries = 8}};
+    struct pair *idle = calloc(count, sizeof(*idle));
+    struct rgm_read_pooled *reads = calloc(count, sizeof(*reads));
+    struct pair busy;
+    struct rgm_read_pooled read;
+
+    rgi_check(idle != NULL && reads != NULL);
+    world_open(&world);
+    for (size_t i = 0; i < count; i++) {
+        pair_open(&world, &idle[i]);
+        start_read(&world, &reads[i], &idle[i].far, pool);
+    }
+    world_settle(&world);
+    rgi_check(rgm_pool_free_count(pool) == 4);
+    pair_open(&world, &busy);
+    for (int i = 0; i < 100; i++) {
+        start_read(&world, &read, &busy.far, pool);
+        send_text(&world, &busy.near, "ping");
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        expect_text(&read, "ping");
+    }
+    for (size_t i = 0; i < count; i++)
+        send_text(&world, &idle[i].near, "wake");
+    for (size_t i = 0; i < count; i++) {
+        rgi_check(world_finish(&world, &reads[i].operation) == 0);
+        expect_text(&reads[i], "wake");
+        pair_close(&world, &idle[i]);
+    }
+    pair_close(&world, &busy);
+    world_close(&world);
+    end_pool(pool);
+    free(idle);
+    free(reads);
+}
+
+/* No more than its share is lent, however many reads wait. */
+static void
+lending_has_a_limit(void)
+{
+    struct rgm_pool *pool = make_pool(64, 32);
+    struct world world = {0};
+    struct pair pairs[20];
+    struct rgm_read_pooled reads[20];
+
+    world_open(&world);
+    for (int i = 0; i < 20; i++) {
+        pair_open(&world, &pairs[i]);
+        start_read(&world, &reads[i], &pairs[i].far, pool);
+        world_settle(&world);
+        rgi_check(64 - rgm_pool_free_count(pool) ==
+                  (i + 1 < 8 ? (uint32_t)i + 1 : 8));
+    }
+    for (int i = 0; i < 20; i++)
+        send_text(&world, &pairs[i].near, "data");
+    for (int i = 0; i < 20; i++) {
+        rgi_check(world_finish(&world, &reads[i].operation) == 0);
+        expect_text(&reads[i], "data");
+        pair_close(&world, &pairs[i]);
+    }
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* Cancelled at the moment of arrival: no slot is lost, nor a byte. */
+static void
+field_b40_cancel_at_arrival(void)
+{
+    struct rgm_pool *pool = make_pool(64, 32);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+    struct rgm_write write;
+    uint64_t received = 0;
+    uint64_t rounds = rgi_scale(200000);
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    for (uint64_t i = 0; i < rounds; i++) {
+        start_read(&world, &read, &pair.far, pool);
+        rgm_stream_write(&write, &pair.near, "x", 1);
+        world_start(&world, &write.operation);
+        for (uint64_t turns = i % 3; turns > 0; turns--)
+            rgi_check(world_turn(&world, 0) == 0);
+        world_cancel(&world, &read.operation);
+        if (world_finish(&world, &read.operation) == 0) {
+            received += read.count;
+            rgi_check(rgm_lease_drop(&read.lease) == 0);
+        } else {
+            rgi_check(rgm_status(&read) == -ECANCELED);
+            rgi_check(!rgm_lease_active(&read.lease));
+        }
+        rgi_check(world_finish(&world, &write.operation) == 0);
+    }
+    while (received < rounds) {
+        start_read(&world, &read, &pair.far, pool);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        received += read.count;
+        rgi_check(rgm_lease_drop(&read.lease) == 0);
+    }
+    rgi_check(received == rounds);
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+static void
+field_b40_close_at_arrival(void)
+{
+    struct rgm_pool *pool = make_pool(64, 32);
+    struct world world = {0};
+
+    world_open(&world);
+    for (uint64_t i = 0; i < rgi_scale(20000); i++) {
+        struct rgm_read_pooled read;
+        struct rgm_write write;
+        struct rgm_close close;
+        struct pair pair;
+
+        pair_open(&world, &pair);
+        start_read(&world, &read, &pair.far, pool);
+        rgm_stream_write(&write, &pair.near, "x", 1);
+        world_start(&world, &write.operation);
+        rgi_check(world_finish(&world, &write.operation) == 0);
+        world_close_stream(&world, &pair.near);
+        if (i % 2)
+            world_cancel(&world, &read.operation);
+        if (world_finish(&world, &read.operation) == 0 && read.count > 0)
+            rgi_check(rgm_lease_drop(&read.lease) == 0);
+        world_close_stream(&world, &pair.far);
+        rgm_listener_close(&close, &pair.listener);
+        rgi_check(world_do(&world, &close.operation) == 0);
+    }
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* Reads in line for a slot can be cancelled there; the slot goes to the next. */
+static void
+starved_reads_can_be_cancelled(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct pair pairs[3];
+    struct rgm_read_pooled reads[3];
+    struct rgm_lease lease;
+
+    world_open(&world);
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    for (int i = 0; i < 3; i++) {
+        pair_open(&world, &pairs[i]);
+        start_read(&world, &reads[i], &pairs[i].far, pool);
+        send_text(&world, &pairs[i].near, "data");
+        world_settle(&world);
+    }
+    rgi_check(world.provider->waiting == 3);
+    world_cancel(&world, &reads[0].operation);
+    world_cancel(&world, &reads[2].operation);
+    rgi_check(world_finish(&world, &reads[0].operation) == -ECANCELED);
+    rgi_check(world_finish(&world, &reads[2].operation) == -ECANCELED);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    rgi_check(world_finish(&world, &reads[1].operation) == 0);
+    expect_text(&reads[1], "data");
+    start_read(&world, &reads[0], &pairs[0].far, pool);
+    rgi_check(world_finish(&world, &reads[0].operation) == 0);
+    expect_text(&reads[0], "data");
+    for (int i = 0; i < 3; i++)
+        pair_close(&world, &pairs[i]);
+    world_close(&world);
+    end_pool(pool);
+}
+
+static int
+drop_elsewhere(void *lease)
+{
+    return rgm_lease_drop(lease);
+}
+
+/* The last cancelled read leaves the mark; the wake that comes is for nobody. */
+static void
+slot_dropped_by_another_thread(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+    struct rgm_lease lease;
+    thrd_t thread;
+    int result;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    for (int i = 0; i < 50; i++) {
+        rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+        start_read(&world, &read, &pair.far, pool);
+        send_text(&world, &pair.near, "data");
+        world_settle(&world);
+        rgi_check(!is_home(&read.operation));
+        rgi_check(thrd_create(&thread, drop_elsewhere, &lease) ==
+                  thrd_success);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        rgi_check(thrd_join(thread, &result) == thrd_success && result == 0);
+        expect_text(&read, "data");
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+static void
+pool_that_closes_ends_its_reads(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+    struct rgm_lease lease;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    start_read(&world, &read, &pair.far, pool);
+    send_text(&world, &pair.near, "data");
+    world_settle(&world);
+    rgm_pool_close(pool);
+    rgi_check(world_finish(&world, &read.operation) == -EPIPE);
+    start_read(&world, &read, &pair.far, pool);
+    rgi_check(world_finish(&world, &read.operation) == -EPIPE);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    rgm_pool_destroy(pool);
+    pool = make_pool(1, 16); /* most likely where the other one was */
+    start_read(&world, &read, &pair.far, pool);
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "data");
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+static int
+refuse_buffers(unsigned fd, unsigned opcode, void *argument, unsigned count)
+{
+    if (opcode == IORING_REGISTER_PBUF_RING)
+        return -ENOMEM;
+    return rgi_ring_kernel.enroll(fd, opcode, argument, count);
+}
+
+/* Lending is a short cut only. */
+static void
+works_without_buffer_rings(void)
+{
+    struct rgi_ring_calls calls = rgi_ring_kernel;
+    struct rgm_pool *pool = make_pool(64, 32);
+    struct world world = {.calls = &calls};
+    struct pair pair;
+    struct rgm_read_pooled read;
+
+    calls.enroll = refuse_buffers;
+    world_open(&world);
+    pair_open(&world, &pair);
+    for (int i = 0; i < 100; i++) {
+        start_read(&world, &read, &pair.far, pool);
+        world_settle(&world);
+        rgi_check(rgm_pool_free_count(pool) == 64);
+        send_text(&world, &pair.near, "data");
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        expect_text(&read, "data");
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+static void
+several_pools_on_one_ring(void)
+{
+    struct rgm_pool *pools[4];
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    for (uint32_t i = 0; i < 4; i++)
+        pools[i] = make_pool(8 << i, 32);
+    for (int i = 0; i < 100; i++) {
+        start_read(&world, &read, &pair.far, pools[i % 4]);
+        send_text(&world, &pair.near, "data");
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        expect_text(&read, "data");
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+    for (uint32_t i = 0; i < 4; i++)
+        end_pool(pools[i]);
+}
+
+/* Interrupted, or refused once more, with a slot of its own in hand. */
+static void
+own_slot_survives_moods(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    shim_expect(IORING_OP_RECV, -EINTR, 1);
+    shim_expect(IORING_OP_RECV, -ENOBUFS, 1);
+    shim_expect(IORING_OP_RECV, -EAGAIN, 1);
+    start_read(&world, &read, &pair.far, pool);
+    send_text(&world, &pair.near, "data");
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    rgi_check(shim.script[2].times == 0);
+    expect_text(&read, "data");
+    shim_expect(IORING_OP_RECV, -ECONNRESET, 1);
+    start_read(&world, &read, &pair.far, pool);
+    send_text(&world, &pair.near, "data");
+    rgi_check(world_finish(&world, &read.operation) == -ECONNRESET);
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+static void
+lack_of_memory_is_an_answer(void)
+{
+    bool failed = true;
+
+    for (unsigned long nth = 1; failed; nth++) {
+        struct rgm_pool *pool = make_pool(64, 32);
+        struct world world = {0};
+        struct pair pair;
+        struct rgm_read_pooled read;
+
+        world_open(&world);
+        pair_open(&world, &pair);
+        send_text(&world, &pair.near, "data");
+        rgi_memory_fail_nth(nth);
+        start_read(&world, &read, &pair.far, pool);
+        if (world_finish(&world, &read.operation) == 0)
+            expect_text(&read, "data");
+        else
+            rgi_check(rgm_status(&read) == -ENOMEM);
+        failed = rgi_memory_fail_off();
+        pair_close(&world, &pair);
+        world_close(&world);
+        end_pool(pool);
+    }
+    rgi_check(rgi_memory_live() == 0);
+}
+
+/* ------------------------------------------------------------ several rings */
+
+#define SHARERS 3
+
+struct sharer {
+    struct rgm_pool *pool;
+    uint32_t worker;
+};
+
+/* Five connections each on three rings, and three slots for all of them. */
+static int
+share(void *argument)
+{
+    struct sharer *sharer = argument;
+    struct world world = {.options = {.worker = sharer->worker}};
+    struct pair pairs[5];
+    struct rgm_read_pooled reads[5];
+
+    world_open(&world);
+    for (int i = 0; i < 5; i++)
+        pair_open(&world, &pairs[i]);
+    for (uint64_t round = 0; round < rgi_scale(20000); round++) {
+        for (int i = 0; i < 5; i++) {
+            start_read(&world, &reads[i], &pairs[i].far, sharer->pool);
+            send_text(&world, &pairs[i].near, "shared");
+        }
+        for (int left = 5; left > 0;) {
+            uint64_t limit_ns = world_now(&world) + WORLD_LIMIT_NS;
+
+            for (int i = 0; i < 5; i++)
+                if (is_home(&reads[i].operation) && reads[i].count > 0) {
+                    expect_text(&reads[i], "shared");
+                    reads[i].count = 0;
+                    left--;
+                }
+            if (left == 0)
+                break;
+            rgi_check(world_turn(&world, limit_ns) == 0);
+            rgi_check(world_now(&world) < limit_ns);
+        }
+    }
+    for (int i = 0; i < 5; i++)
+        pair_close(&world, &pairs[i]);
+    world_close(&world);
+    return 0;
+}
+
+static void
+rings_share_a_small_pool(void)
+{
+    struct rgm_pool *pool = make_pool(3, 32);
+    struct sharer sharers[SHARERS];
+    thrd_t threads[SHARERS];
+
+    for (uint32_t i = 0; i < SHARERS; i++) {
+        sharers[i] = (struct sharer){pool, i};
+        rgi_check(thrd_create(&threads[i], share, &sharers[i]) ==
+                  thrd_success);
+    }
+    for (int i = 0; i < SHARERS; i++)
+        rgi_check(thrd_join(threads[i], NULL) == thrd_success);
+    end_pool(pool);
+}
+
+#define CASES(X)                                                              \
+    X(ring_pooled, srd_02_chunk_then_end)                                     \
+    X(ring_pooled, long_data_comes_in_slots)                                  \
+    X(ring_pooled, srd_06_waiting_reads_hold_no_slot)                         \
+    X(ring_pooled, srd_06_false_readiness)                                    \
+    X(ring_pooled, srd_07_idle_connections)                                   \
+    X(ring_pooled, lending_has_a_limit)                                       \
+    X(ring_pooled, field_b40_cancel_at_arrival)                               \
+    X(ring_pooled, field_b40_close_at_arrival)                                \
+    X(ring_pooled, starved_reads_can_be_cancelled)                            \
+    X(ring_pooled, slot_dropped_by_another_thread)                            \
+    X(ring_pooled, pool_that_closes_ends_its_reads)                           \
+    X(ring_pooled, works_without_buffer_rings)                                \
+    X(ring_pooled, several_pools_on_one_ring)                                 \
+    X(ring_pooled, own_slot_survives_moods)                                   \
+    X(ring_pooled, lack_of_memory_is_an_answer)                               \
+    X(ring_pooled, rings_share_a_small_pool)
+
+RGI_CASES(CASES)
