@@ -687,6 +687,75 @@ srd_18_attempts_are_non_blocking_by_flag(void)
     end(&desk);
 }
 
+/* Connecting needs the other mode for a while; afterwards descriptors are as
+ * any other provider, or whoever gets them one day, expects them. */
+static void
+connected_descriptors_are_blocking(void)
+{
+    struct rgm_stream near = {0}, far = {0};
+    struct rgm_listener listener = {0};
+    struct rgm_endpoint endpoint;
+    struct desk desk;
+
+    start(&desk, 1);
+    rgi_check(rgm_endpoint_parse("127.0.0.1", 0, &endpoint) == 0);
+    rgi_check(desk_listen(&desk, &listener, &endpoint) == 0);
+    desk_connect(&desk, &listener, &endpoint, &near, &far);
+    rgi_check((fcntl(fd_of(&near), F_GETFL) & O_NONBLOCK) == 0);
+    rgi_check((fcntl(fd_of(&far), F_GETFL) & O_NONBLOCK) == 0);
+    rgi_check((fcntl(fd_of(&near), F_GETFD) & FD_CLOEXEC) != 0);
+    rgi_check((fcntl(fd_of(&far), F_GETFD) & FD_CLOEXEC) != 0);
+    rgi_check(desk_close_socket(&desk, &listener.socket) == 0);
+    streams_close(&desk, &near, &far);
+    end(&desk);
+}
+
+#define TRANSFER_BYTES (UINT64_C(64) << 20)
+
+/* One write of everything against reads, through one thread: no attempt that
+ * blocks, no EAGAIN that anybody sees. */
+static void
+transfer(struct desk *desk, struct rgm_stream *near, struct rgm_stream *far)
+{
+    static char sent[1 << 16], got[1 << 16];
+    uint64_t rounds = rgi_scale(TRANSFER_BYTES / sizeof(sent));
+    struct rgm_write write;
+    uint64_t total = 0;
+    bool over = false;
+
+    for (uint64_t i = 0; i < rounds; i++) {
+        rgm_stream_write(&write, near, sent, sizeof(sent));
+        desk_start(desk, &write);
+        while (total < (i + 1) * sizeof(sent)) {
+            long count = desk_read(desk, far, got, sizeof(got), &over);
+
+            rgi_check(count > 0 && !over);
+            total += (uint64_t)count;
+        }
+        rgi_check(desk_await(desk, &write) == 0);
+    }
+}
+
+static void
+field_b73_descriptor_mode_does_not_matter(void)
+{
+    struct rgm_stream near, far;
+    struct desk desk;
+    int modes = 0;
+
+    start(&desk, 1);
+    for (; modes < 4; modes++) {
+        streams_pair(&near, &far);
+        rgi_check(fcntl(fd_of(&near), F_SETFL, modes & 1 ? O_NONBLOCK : 0) ==
+                  0);
+        rgi_check(fcntl(fd_of(&far), F_SETFL, modes & 2 ? O_NONBLOCK : 0) ==
+                  0);
+        transfer(&desk, &near, &far);
+        streams_close(&desk, &near, &far);
+    }
+    end(&desk);
+}
+
 /* A call that has begun runs on after a cancel; the asker sees its result. */
 static void
 opl_20_started_call_runs_on(void)
@@ -848,6 +917,8 @@ soc_06_close_is_called_once(void)
     X(threads_direct, dir_08_threads_start_with_the_provider)                 \
     X(threads_direct, dir_09_instances_share_nothing)                         \
     X(threads_direct, srd_18_attempts_are_non_blocking_by_flag)               \
+    X(threads_direct, connected_descriptors_are_blocking)                     \
+    X(threads_direct, field_b73_descriptor_mode_does_not_matter)              \
     X(threads_direct, opl_20_started_call_runs_on)                            \
     X(threads_direct, soc_06_close_is_called_once)                            \
     X(threads_direct, soc_10_cleanup_has_its_own_admission)
