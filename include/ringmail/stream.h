@@ -178,6 +178,8 @@ struct rgm_names {
  * Thread: owner; the record is at home. The same for all below.
  * Answer: 0 and *listener open; -EADDRINUSE, -EADDRNOTAVAIL, -EACCES,
  *         -EMFILE, ... as bind(2) and listen(2); -EINVAL for a bad endpoint;
+ *         -ENOTSUP for a shared port of a Unix socket; -EBUSY when *listener
+ *         (below: *stream) is open already or being opened;
  *         *listener untouched on failure.
  */
 RGM_API void rgm_stream_listen(struct rgm_listen *listen,
