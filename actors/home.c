@@ -71,7 +71,8 @@ static void
 refused(struct rgm_worker *worker, struct rgm_message *message)
 {
     rgi_count(worker, refused);
-    if (message->control == RGI_CONTROL_SPAWN)
+    if (message->type->kind == RGM_KIND_CONTROL &&
+        message->control == RGI_CONTROL_SPAWN)
         rgi_spawn_home(worker, message);
     else
         rgi_send_home(worker, message, -EPIPE);
@@ -148,13 +149,35 @@ outbox_put(struct rgm_worker *worker, struct rgm_message *message,
         flush_one(worker, destination);
 }
 
+/*
+ * Mail for an actor of this worker goes straight into its line, which is
+ * served in a later batch (or later in this one), unless something of ours
+ * waits in the local FIFO, which it must not overtake, or the actor is the one
+ * that runs, whose line must stay finite.
+ */
+static inline void
+post_here(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_slot *slot;
+
+    if (worker->mail.mail[RGI_LOCAL].first == NULL) {
+        slot = rgi_slot_find(&worker->slots, message->to);
+        if (slot != NULL && slot->state == RGI_SLOT_LIVE &&
+            slot->u.actor != worker->running) {
+            rgi_actor_push(worker, slot->u.actor, message);
+            return;
+        }
+    }
+    rgi_mail_post_local(&worker->mail, message);
+}
+
 void
 rgi_post(struct rgm_worker *worker, struct rgm_message *message,
          uint32_t destination)
 {
     message->holder = (uint16_t)destination;
     if (destination == worker->number)
-        rgi_mail_post_local(&worker->mail, message);
+        post_here(worker, message);
     else
         outbox_put(worker, message, destination);
 }
@@ -179,6 +202,30 @@ push_to_guest(struct rgm_worker *worker, struct rgm_message *message,
         rgi_count(worker, bells);
 }
 
+/*
+ * An answer is home at once: it goes into its asker's line. Likewise a return
+ * that nobody wants to see. The rest waits for the next sort, because user
+ * code does not run inside a handler, and the running actor's line stays
+ * finite.
+ */
+static inline void
+home_here(struct rgm_worker *worker, struct rgm_message *message)
+{
+    enum rgm_message_kind kind = (enum rgm_message_kind)message->type->kind;
+    bool now = false;
+
+    if (worker->mail.urgent[RGI_LOCAL].first == NULL) {
+        if (kind == RGM_KIND_REQUEST)
+            now = rgi_request_of(message)->asker != worker->running;
+        else if (kind == RGM_KIND_MESSAGE)
+            now = message->type->returned == NULL;
+    }
+    if (now)
+        rgi_come_home(worker, message);
+    else
+        rgi_mail_post_local(&worker->mail, message);
+}
+
 void
 rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
               int status)
@@ -189,7 +236,7 @@ rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
     message->flags |= RGI_MESSAGE_URGENT;
     message->holder = RGI_HOLDER_HOME;
     if (home == worker->number)
-        rgi_mail_post_local(&worker->mail, message);
+        home_here(worker, message);
     else if (home < RGM_WORKERS_MAX)
         outbox_put(worker, message, home);
     else

@@ -89,6 +89,7 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
         return;
     }
     worker->operations_out++;
+    worker->entries_new = true;
     if (!here)
         rgi_list_push_back(&worker->remote, &operation->remote);
 }
@@ -98,6 +99,7 @@ static void
 cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
 {
     if (operation->kind != RGM_OP_SLEEP) {
+        worker->entries_new = true;
         rgi_operation_cancel(operation, worker->provider);
         return;
     }
@@ -135,11 +137,8 @@ void
 rgi_timers_turn(struct rgm_worker *worker)
 {
     struct rgi_timer *timer;
-    uint64_t now_ns;
+    uint64_t now_ns = rgi_now(worker);
 
-    if (rgi_timers_count(worker->timers) == 0)
-        return;
-    now_ns = rgi_now(worker);
     rgi_timers_collect(worker->timers, now_ns, worker->quota, &worker->due);
     while ((timer = rgi_timers_pop(&worker->due)) != NULL) {
         struct rgm_sleep *sleep =

@@ -76,8 +76,11 @@ sort(struct rgm_worker *worker)
     rgi_mail_refill(mail);
     while ((message = rgi_mail_next_urgent(mail)) != NULL)
         sort_one(worker, message);
-    while (left-- > 0 && (message = rgi_mail_next(mail)) != NULL)
+    while ((message = rgi_mail_next(mail)) != NULL) {
         sort_one(worker, message);
+        if (--left == 0)
+            break;
+    }
 }
 
 /* ---- 3. run ---- */
@@ -128,7 +131,11 @@ provider_turn(struct rgm_worker *worker, uint64_t deadline_ns)
 {
     struct rgm_provider *provider = worker->provider;
     uint64_t entries = provider->kernel_entries;
-    int status = provider->ops->wait(provider, deadline_ns, &worker->turn);
+    int status;
+
+    worker->entries_new = false;
+    worker->provider_seen = worker->counters.deliveries;
+    status = provider->ops->wait(provider, deadline_ns, &worker->turn);
 
     if (provider->kernel_entries != entries)
         worker->now_fresh = false;
@@ -246,6 +253,30 @@ forget_stale_bell(struct rgm_worker *worker)
     rgi_count(worker, bells_stale);
 }
 
+/*
+ * A busy worker calls its provider when it has entries for it, when the words
+ * to peek at say that there is something, and after so many deliveries.
+ */
+#define DELIVERIES_PER_LOOK 256u
+
+static inline bool
+peek(const struct rgm_peek *peek)
+{
+    if (peek->tail == NULL)
+        return true;
+    /* provider-peek: observes nothing but that something is there. */
+    return ck_pr_load_32(peek->tail) != ck_pr_load_32(peek->head) ||
+           (ck_pr_load_32(peek->flags) & peek->flags_mask) != 0;
+}
+
+static inline bool
+provider_is_due(const struct rgm_worker *worker)
+{
+    return worker->entries_new || peek(&worker->provider->peek) ||
+           worker->counters.deliveries - worker->provider_seen >=
+               DELIVERIES_PER_LOOK;
+}
+
 /* An idle worker submits and waits in one system call; one that may spin
  * submits with its first look. */
 static inline void
@@ -254,7 +285,8 @@ provider_step(struct rgm_worker *worker)
     uint64_t deadline_ns;
 
     if (has_work(worker) || rgi_inbox_has_mail(worker->inbox)) {
-        provider_turn(worker, 0);
+        if (provider_is_due(worker))
+            provider_turn(worker, 0);
     } else {
         deadline_ns = rgi_timers_next(worker->timers);
         if (!spin_found(worker, deadline_ns))
@@ -330,6 +362,27 @@ drain_step(struct rgm_worker *worker)
 
 /* ---- the turn ---- */
 
+/*
+ * One batch after the other, as long as nothing else could want its turn:
+ * between batches only memory is looked at. Bounded, so that the clock and the
+ * counters get theirs.
+ */
+#define BATCHES_PER_TURN 16u
+
+static inline void
+run_batches(struct rgm_worker *worker)
+{
+    unsigned left = BATCHES_PER_TURN;
+
+    do
+        run_batch(worker);
+    while (--left > 0 && worker->ready_first != NULL && worker->dirty == 0 &&
+           !rgi_inbox_has_mail(worker->inbox) &&
+           !rgi_mail_pending(&worker->mail) &&
+           rgi_timers_count(worker->timers) == 0 && !worker->draining &&
+           !provider_is_due(worker));
+}
+
 #define TURNS_PER_PUBLISH 1024u
 
 static inline void
@@ -340,8 +393,9 @@ turn(struct rgm_worker *worker)
     if (worker->counters.turns % TURNS_PER_PUBLISH == 0)
         rgi_counters_publish(worker);
     sort(worker);
-    rgi_timers_turn(worker);
-    run_batch(worker);
+    if (rgi_timers_count(worker->timers) != 0)
+        rgi_timers_turn(worker);
+    run_batches(worker);
     if (worker->dirty != 0)
         rgi_flush_all(worker);
     if (worker->draining) {

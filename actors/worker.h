@@ -236,7 +236,9 @@ struct rgm_worker {
 
     /* turn.c */
     uint64_t now_ns;
-    bool now_fresh; /* read in this turn */
+    bool now_fresh;   /* read in this turn */
+    bool entries_new; /* operations were handed to the provider */
+    uint64_t provider_seen; /* deliveries when it was last looked at */
     struct rgi_spinner spinner;
     struct rgi_loan *loans; /* by owner */
     uint32_t spawn_turn;    /* round robin */

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "mailbox/outbox.h"
+
 void
 rgi_mail_init(struct rgi_mail *mail, struct rgi_inbox *inbox)
 {
@@ -50,8 +52,7 @@ rgi_mail_sort(struct rgi_mail *mail, struct rgm_message *newest)
     while (!rgi_chain_ends(message)) {
         struct rgm_message *older = message->next;
 
-        if (!rgi_chain_ends(older))
-            __builtin_prefetch(older->next); /* it left another cache */
+        rgi_ahead_prefetch(message);
         if (message->flags & RGI_MESSAGE_URGENT)
             chain_prepend(&urgent, message);
         else

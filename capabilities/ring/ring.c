@@ -399,6 +399,12 @@ fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
     p->head.ops = &ring_ops;
     p->head.kinds = RING_KINDS;
     p->head.mode = rgi_ring_mode_name(p->ring.mode);
+    p->head.peek = (struct rgm_peek){
+        .tail = p->ring.uring.cq.ktail,
+        .head = p->ring.uring.cq.khead,
+        .flags = p->ring.uring.sq.kflags,
+        .flags_mask = IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW,
+    };
     p->started_max = options->in_flight_max != 0 ? options->in_flight_max
                                                  : IN_FLIGHT_DEFAULT;
     p->lent_max = options->pool_slots_max;

@@ -96,10 +96,10 @@ struct rgm_message {
     uint32_t charged_bytes;  /* size, trailing bytes included */
     int32_t status;          /* how it came home: 0 or negative errno */
     uint16_t lane;           /* what it is charged to; 0: nothing */
-    uint16_t holder;         /* worker it is at, or on its way to */
-    uint8_t hops;            /* forwards so far */
     uint8_t state;           /* enum rgi_message_state, actors/worker.h */
     uint8_t flags;
+    uint16_t holder; /* worker it is at, or on its way to */
+    uint8_t hops;    /* forwards so far */
     uint8_t control; /* the runtime's own messages: which */
 };
 

@@ -111,10 +111,24 @@ struct rgm_provider_ops {
 
 #define RGM_PROVIDER_VERSION 1
 
+/*
+ * Words of shared memory from which a busy worker sees, without a call, that
+ * `wait` would have something: *tail differs from *head, or a bit of the mask
+ * is set in *flags. A hint in both directions: wait is called now and then in
+ * any case.
+ */
+struct rgm_peek {
+    const uint32_t *tail; /* NULL: no such words; wait is always called */
+    const uint32_t *head;
+    const uint32_t *flags; /* with tail */
+    uint32_t flags_mask;
+};
+
 /* The head of every provider's own struct. */
 struct rgm_provider {
     const struct rgm_provider_ops *ops;
     uint64_t kinds; /* bit k: operations of kind k can be submitted */
+    struct rgm_peek peek;
     /* Counted by the provider, on its thread; copied by the worker. */
     uint64_t kernel_entries;
     uint64_t entries_submitted;
