@@ -94,6 +94,20 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
         rgi_list_push_back(&worker->remote, &operation->remote);
 }
 
+bool
+rgi_operate_here(struct rgm_worker *worker, struct rgm_message *message)
+{
+    int refused = rgi_operation_refused(rgm_operation_of(message));
+
+    if (refused != 0)
+        rgi_send_home(worker, message, refused);
+    else if (rgm_address_worker(message->to) == worker->number)
+        rgi_operate(worker, message);
+    else
+        return false;
+    return true;
+}
+
 /* The state belongs to the worker that carries the operation out. */
 static void
 cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)

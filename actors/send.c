@@ -219,10 +219,8 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
         return;
     }
     if (message->type->kind == RGM_KIND_OPERATION &&
-        destination == worker->number) {
-        rgi_operate(worker, message);
+        rgi_operate_here(worker, message))
         return;
-    }
     if (rgi_lane_enter(worker, message, destination))
         rgi_post(worker, message, destination);
 }

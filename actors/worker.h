@@ -418,6 +418,9 @@ void rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor);
 
 /* ---- operations.c ---- */
 
+/* An operation is asked: start it, if it is this worker's, or refuse it, if
+ * its preparation did (it may have no address then). False: it must travel. */
+bool rgi_operate_here(struct rgm_worker *worker, struct rgm_message *message);
 /* Start an operation that has reached its worker. */
 void rgi_operate(struct rgm_worker *worker, struct rgm_message *message);
 /* Ask one of this worker's to stop; anything else: nothing. */
