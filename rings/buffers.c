@@ -17,8 +17,8 @@
 #include "base/memory.h"
 
 #define NO_SLOT UINT32_MAX
-#define PLACES_MAX 32768u               /* the kernel's own limit */
-#define LENGTH_MAX_BYTES (1u << 30)     /* a result must fit an int */
+#define PLACES_MAX 32768u           /* the kernel's own limit */
+#define LENGTH_MAX_BYTES (1u << 30) /* a result must fit an int */
 
 static uint32_t
 power_of_two_from(uint32_t value)
@@ -38,8 +38,7 @@ allocate(struct rgi_buffers *buffers)
     buffers->queue = rgi_alloc_aligned(
         page_bytes, buffers->places * sizeof(struct io_uring_buf));
     buffers->slots = rgi_alloc(buffers->places * sizeof(*buffers->slots));
-    buffers->free_ids =
-        rgi_alloc(buffers->places * sizeof(*buffers->free_ids));
+    buffers->free_ids = rgi_alloc(buffers->places * sizeof(*buffers->free_ids));
     return buffers->queue != NULL && buffers->slots != NULL &&
            buffers->free_ids != NULL;
 }

@@ -34,9 +34,9 @@ struct rgi_buffers {
  * Begin with nothing lent. lent_max 0, no memory, or a kernel that will not
  * register the queue leave `queue` NULL, which is no error.
  */
-void rgi_buffers_open(struct rgi_ring *ring, struct rgm_pool *pool,
-                      uint16_t group, uint32_t lent_max,
-                      struct rgi_buffers *buffers);
+void
+rgi_buffers_open(struct rgi_ring *ring, struct rgm_pool *pool, uint16_t group,
+                 uint32_t lent_max, struct rgi_buffers *buffers);
 
 /* Take the queue from the kernel; every slot that is lent goes home. No receive
  * that could choose one is in the kernel. */

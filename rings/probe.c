@@ -15,6 +15,7 @@ struct need {
 };
 
 static const struct need features_needed[] = {
+    {IORING_FEAT_SINGLE_MMAP, "queues in one mapping (SINGLE_MMAP)"},
     {IORING_FEAT_NODROP, "completions that are never dropped (NODROP)"},
     {IORING_FEAT_SUBMIT_STABLE, "arguments read at submission (SUBMIT_STABLE)"},
     {IORING_FEAT_FAST_POLL, "waiting without threads (FAST_POLL)"},
@@ -22,13 +23,18 @@ static const struct need features_needed[] = {
 };
 
 static const struct need opcodes_needed[] = {
-    {IORING_OP_READ, "read"},           {IORING_OP_WRITE, "write"},
-    {IORING_OP_RECV, "receive"},        {IORING_OP_SEND, "send"},
+    {IORING_OP_READ, "read"},
+    {IORING_OP_WRITE, "write"},
+    {IORING_OP_RECV, "receive"},
+    {IORING_OP_SEND, "send"},
     {IORING_OP_RECVMSG, "message receive"},
     {IORING_OP_SENDMSG, "message send"},
-    {IORING_OP_ACCEPT, "accept"},       {IORING_OP_CONNECT, "connect"},
-    {IORING_OP_CLOSE, "close"},         {IORING_OP_POLL_ADD, "poll"},
-    {IORING_OP_TIMEOUT, "timeout"},     {IORING_OP_ASYNC_CANCEL, "cancel"},
+    {IORING_OP_ACCEPT, "accept"},
+    {IORING_OP_CONNECT, "connect"},
+    {IORING_OP_CLOSE, "close"},
+    {IORING_OP_POLL_ADD, "poll"},
+    {IORING_OP_TIMEOUT, "timeout"},
+    {IORING_OP_ASYNC_CANCEL, "cancel"},
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

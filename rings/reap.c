@@ -22,8 +22,7 @@ rgi_ring_reap(struct rgi_ring *ring, struct rgi_completion *ret_completions,
     if (count > room)
         count = room;
     for (unsigned i = 0; i < count; i++) {
-        const struct io_uring_cqe *cqe =
-            &cq->cqes[(head + i) & cq->ring_mask];
+        const struct io_uring_cqe *cqe = &cq->cqes[(head + i) & cq->ring_mask];
 
         ret_completions[i].identity = cqe->user_data;
         ret_completions[i].result = cqe->res;

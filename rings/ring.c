@@ -172,8 +172,7 @@ explain_memory(char *why, size_t why_size)
 }
 
 static void
-explain_mode(const struct rgi_ring_options *options, char *why,
-             size_t why_size)
+explain_mode(const struct rgi_ring_options *options, char *why, size_t why_size)
 {
     if (options->mode != NULL)
         snprintf(why, why_size,
@@ -225,27 +224,18 @@ explain(const struct rgi_ring_options *options, int status, char *why,
 
 /* ---------------------------------------------------------- open and close */
 
-/* liburing would fill this in at every submit; entry i is always place i. */
-static void
-fill_index(struct io_uring_sq *sq)
-{
-    for (unsigned i = 0; i < sq->ring_entries; i++)
-        sq->array[i] = i;
-}
-
 static int
-check_probe(struct rgi_ring *ring, char *why, size_t why_size)
+check_probe(const struct rgi_ring_calls *calls, int fd, unsigned features,
+            char *why, size_t why_size)
 {
     _Alignas(struct io_uring_probe) unsigned char
         room[sizeof(struct io_uring_probe) +
              PROBE_OPCODES * sizeof(struct io_uring_probe_op)] = {0};
     struct io_uring_probe *probe = (void *)room;
-    int status =
-        ring->calls->enroll((unsigned)ring->uring.ring_fd,
-                            IORING_REGISTER_PROBE, probe, PROBE_OPCODES);
-    const char *missing =
-        status < 0 ? "asking for opcodes (REGISTER_PROBE)"
-                   : rgi_probe_missing(ring->uring.features, probe);
+    int status = calls->enroll((unsigned)fd, IORING_REGISTER_PROBE, probe,
+                               PROBE_OPCODES);
+    const char *missing = status < 0 ? "asking for opcodes (REGISTER_PROBE)"
+                                     : rgi_probe_missing(features, probe);
 
     if (missing == NULL)
         return 0;
@@ -284,20 +274,6 @@ leave_table(struct rgi_ring *ring)
                               IORING_UNREGISTER_RING_FDS, &update, 1);
 }
 
-static int
-map_queues(struct rgi_ring *ring, int fd, struct io_uring_params *params)
-{
-    int status = io_uring_queue_mmap(fd, params, &ring->uring);
-
-    if (status < 0) {
-        close(fd);
-        return status;
-    }
-    ring->uring.features = params->features;
-    fill_index(&ring->uring.sq);
-    return 0;
-}
-
 int
 rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
               char *why, size_t why_size)
@@ -310,14 +286,18 @@ rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
     ring->calls = options->calls != NULL ? options->calls : &rgi_ring_kernel;
     ring->owner = thrd_current();
     fd = climb_down(options, ring, &params);
-    status = fd < 0 ? fd : map_queues(ring, fd, &params);
-    if (status < 0) {
-        explain(options, status, why, why_size);
-        return status;
+    if (fd < 0) {
+        explain(options, fd, why, why_size);
+        return fd;
     }
-    status = check_probe(ring, why, why_size);
+    status = check_probe(ring->calls, fd, params.features, why, why_size);
+    if (status == 0) {
+        status = rgi_ring_map(ring, fd, &params);
+        if (status < 0)
+            explain(options, status, why, why_size);
+    }
     if (status < 0) {
-        io_uring_queue_exit(&ring->uring);
+        close(fd);
         return status;
     }
     ring->enter_fd = (unsigned)fd;
@@ -332,5 +312,6 @@ void
 rgi_ring_close(struct rgi_ring *ring)
 {
     leave_table(ring);
-    io_uring_queue_exit(&ring->uring);
+    rgi_ring_unmap(ring);
+    close(ring->uring.ring_fd);
 }

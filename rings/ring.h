@@ -69,7 +69,9 @@ struct rgi_ring_options {
 };
 
 struct rgi_ring {
-    struct io_uring uring;
+    struct io_uring uring; /* its queues; mapped and unmapped in map.c */
+    size_t queues_bytes;
+    size_t entries_bytes;
     const struct rgi_ring_calls *calls;
     thrd_t owner;
     unsigned enter_fd;    /* the ring, or its index in the thread's table */
@@ -92,9 +94,16 @@ struct rgi_ring {
  *          -ENOMEM (locked memory), -EMFILE, -ENFILE, -EINVAL (the mode),
  *          -ENOTSUP (a feature or an opcode).
  */
-RGM_MUST_USE int rgi_ring_open(const struct rgi_ring_options *options,
-                               struct rgi_ring *ring, char *why,
-                               size_t why_size);
+RGM_MUST_USE int
+rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
+              char *why, size_t why_size);
+
+/* Map the queues of a ring that was set up as `params`, and unmap them. Not
+ * liburing's: a checker of threads must see memory come and go.
+ * Thread: setup. Returns: 0 or a negative errno. */
+RGM_MUST_USE int rgi_ring_map(struct rgi_ring *ring, int fd,
+                              const struct io_uring_params *params);
+void rgi_ring_unmap(struct rgi_ring *ring);
 
 /* Thread: owner; nothing of value is in the kernel any more. */
 void rgi_ring_close(struct rgi_ring *ring);
@@ -106,8 +115,8 @@ const char *rgi_ring_mode_name(enum rgi_ring_mode mode);
  * What is missing for the ring to be used, by name; NULL: nothing.
  * Thread: any.
  */
-const char *rgi_probe_missing(unsigned features,
-                              const struct io_uring_probe *probe);
+const char *
+rgi_probe_missing(unsigned features, const struct io_uring_probe *probe);
 
 /*
  * The next entry to fill in: zeroed, and with this identity. When the queue is
@@ -117,8 +126,8 @@ const char *rgi_probe_missing(unsigned features,
  * Returns: NULL when the kernel takes nothing at the moment: keep the operation
  *          and try again after the next reap.
  */
-RGM_MUST_USE struct io_uring_sqe *rgi_ring_entry(struct rgi_ring *ring,
-                                                 uint64_t identity);
+RGM_MUST_USE struct io_uring_sqe *
+rgi_ring_entry(struct rgi_ring *ring, uint64_t identity);
 
 /*
  * Ask the kernel to stop the request with this identity. Its completion comes
@@ -134,8 +143,8 @@ void rgi_ring_poll(struct io_uring_sqe *entry, int fd, uint32_t events);
 
 /* Watch an eventfd for edges, for as long as completions say F_MORE.
  * Thread: owner. Returns: false when there is no entry. */
-RGM_MUST_USE bool rgi_ring_watch(struct rgi_ring *ring, int fd,
-                                 uint64_t identity);
+RGM_MUST_USE bool
+rgi_ring_watch(struct rgi_ring *ring, int fd, uint64_t identity);
 
 /*
  * Submit what was prepared and let completions come forward; if `wait`, sleep
@@ -146,14 +155,14 @@ RGM_MUST_USE bool rgi_ring_watch(struct rgi_ring *ring, int fd,
  *          and a full completion queue are no errors. Otherwise what ended the
  *          ring; -EPERM when the caller is not its owner.
  */
-RGM_MUST_USE int rgi_ring_enter(struct rgi_ring *ring, bool wait,
-                                uint64_t timeout_ns);
+RGM_MUST_USE int
+rgi_ring_enter(struct rgi_ring *ring, bool wait, uint64_t timeout_ns);
 
 /* Copy out up to `room` completions and give their places back to the kernel.
  * Thread: owner. Returns: how many. */
-RGM_MUST_USE unsigned rgi_ring_reap(struct rgi_ring *ring,
-                                    struct rgi_completion *ret_completions,
-                                    unsigned room);
+RGM_MUST_USE unsigned
+rgi_ring_reap(struct rgi_ring *ring, struct rgi_completion *ret_completions,
+              unsigned room);
 
 /* Whether the calling thread is the owner. Thread: any. */
 static inline bool

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <threads.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,13 +20,13 @@ static struct {
     unsigned setup_flags[16]; /* of every setup that was asked for */
     unsigned setup_entries[16];
     unsigned setups;
-    unsigned refuse_flags;   /* EINVAL if one of them is asked for */
-    unsigned refuse_above;   /* ENOMEM for more entries; 0: none */
-    int refuse_all;          /* this error for every setup; 0: none */
-    unsigned refuse_first;   /* ENOMEM for so many setups */
-    unsigned hide_feature;   /* a bit */
-    int hide_opcode;         /* -1: none */
-    int enter_error;         /* for the next `enter_errors` calls */
+    unsigned refuse_flags; /* EINVAL if one of them is asked for */
+    unsigned refuse_above; /* ENOMEM for more entries; 0: none */
+    int refuse_all;        /* this error for every setup; 0: none */
+    unsigned refuse_first; /* ENOMEM for so many setups */
+    unsigned hide_feature; /* a bit */
+    int hide_opcode;       /* -1: none */
+    int enter_error;       /* for the next `enter_errors` calls */
     unsigned enter_errors;
     unsigned enters;
 } fake = {.hide_opcode = -1};
@@ -89,6 +89,7 @@ try_open(struct rgi_ring *ring, const struct rgi_ring_options *options)
 
     with.calls = &fake_calls;
     fake.setups = 0;
+    fake.enters = 0;
     why[0] = '\0';
     return rgi_ring_open(&with, ring, why, sizeof(why));
 }
@@ -114,6 +115,7 @@ urg_01_what_is_missing_is_named(void)
         int opcode;
         const char *name;
     } needs[] = {
+        {IORING_FEAT_SINGLE_MMAP, -1, "SINGLE_MMAP"},
         {IORING_FEAT_NODROP, -1, "NODROP"},
         {IORING_FEAT_SUBMIT_STABLE, -1, "SUBMIT_STABLE"},
         {IORING_FEAT_FAST_POLL, -1, "FAST_POLL"},
@@ -235,6 +237,7 @@ refusals_say_what_to_do(void)
         for (int word = 0; word < 3; word++)
             rgi_check(strstr(why, refusals[i].words[word]) != NULL);
     }
+    fake.refuse_all = 0;
 }
 
 static void
@@ -260,6 +263,7 @@ lack_of_memory_waits_then_halves(void)
     rgi_check(try_open(&ring, &options) == -ENOMEM);
     rgi_check(strstr(why, "RLIMIT_MEMLOCK") != NULL);
     rgi_check(strstr(why, "64 entries") != NULL);
+    fake.refuse_above = 0;
 }
 
 static void
@@ -270,8 +274,7 @@ default_ring_is_small(void)
     size_t bytes;
 
     rgi_check(try_open(&ring, &options) == 0);
-    bytes = ring.uring.sq.ring_sz +
-            ring.uring.sq.ring_entries * sizeof(struct io_uring_sqe);
+    bytes = ring.queues_bytes + ring.entries_bytes;
     rgi_check(bytes < 64 * 1024);
     rgi_ring_close(&ring);
 }
@@ -479,11 +482,15 @@ field_b55_full_and_wrapping(void)
 
     wrapping.sq_head = wrapping.sq_tail = start;
     ring.enter_flags = IORING_ENTER_GETEVENTS;
-    ring.uring.sq = (struct io_uring_sq){
-        .khead = &wrapping.sq_head, .ktail = &wrapping.sq_tail,
-        .kflags = &wrapping.sq_flags, .array = wrapping.array,
-        .sqes = wrapping.sqes, .sqe_head = start, .sqe_tail = start,
-        .ring_mask = 7, .ring_entries = 8};
+    ring.uring.sq = (struct io_uring_sq){.khead = &wrapping.sq_head,
+                                         .ktail = &wrapping.sq_tail,
+                                         .kflags = &wrapping.sq_flags,
+                                         .array = wrapping.array,
+                                         .sqes = wrapping.sqes,
+                                         .sqe_head = start,
+                                         .sqe_tail = start,
+                                         .ring_mask = 7,
+                                         .ring_entries = 8};
     ring.uring.cq = (struct io_uring_cq){.khead = &wrapping.cq_head,
                                          .ktail = &wrapping.cq_tail};
     for (unsigned i = 0; i < 8; i++)
@@ -553,24 +560,23 @@ refused_ring_does_not_spin(void)
     rgi_ring_close(&ring);
 }
 
-static int
+static void *
 enter_elsewhere(void *ring)
 {
-    return rgi_ring_enter(ring, false, 0);
+    rgi_check(rgi_ring_enter(ring, false, 0) == -EPERM);
+    return NULL;
 }
 
 static void
 field_b64_ring_of_another_thread(void)
 {
     struct rgi_ring ring;
-    thrd_t thread;
-    int result;
+    pthread_t thread;
 
     open_ring(&ring, 8);
     nop(&ring, 0);
-    rgi_check(thrd_create(&thread, enter_elsewhere, &ring) == thrd_success);
-    rgi_check(thrd_join(thread, &result) == thrd_success);
-    rgi_check(result == -EPERM);
+    rgi_check(pthread_create(&thread, NULL, enter_elsewhere, &ring) == 0);
+    rgi_check(pthread_join(thread, NULL) == 0);
     collect(&ring, 1);
     rgi_ring_close(&ring);
 }
@@ -680,12 +686,12 @@ urg_06_bell_is_one_poll(void)
     rgi_bell_close(bell);
 }
 
-static int
+static void *
 ring_many_times(void *argument)
 {
     for (uint64_t i = rgi_scale(1000000); i > 0; i--)
         rgi_bell_ring(argument);
-    return 0;
+    return NULL;
 }
 
 /* Faster than they are heard; after the last one there is at least one more
@@ -695,7 +701,7 @@ field_b11_bell_counter(void)
 {
     uint64_t nearly_full = UINT64_MAX - 1;
     struct rgi_ring ring;
-    thrd_t ringer;
+    pthread_t ringer;
     int bell;
 
     open_ring(&ring, 8);
@@ -707,11 +713,11 @@ field_b11_bell_counter(void)
         rgi_bell_ring((void *)(intptr_t)bell);
         rgi_check(hear(&ring, RGM_NEVER) >= 1);
     }
-    rgi_check(thrd_create(&ringer, ring_many_times,
-                          (void *)(intptr_t)bell) == thrd_success);
+    rgi_check(pthread_create(&ringer, NULL, ring_many_times,
+                             (void *)(intptr_t)bell) == 0);
     for (int i = 0; i < 100; i++)
         (void)hear(&ring, RGM_NS_PER_MS);
-    rgi_check(thrd_join(ringer, NULL) == thrd_success);
+    rgi_check(pthread_join(ringer, NULL) == 0);
     while (hear(&ring, RGM_NS_PER_MS) > 0)
         ;
     rgi_bell_ring((void *)(intptr_t)bell);
@@ -772,28 +778,28 @@ field_b13_first_sleep_of_a_ring(void)
     }
 }
 
-#define CASES(X)                                                              \
-    X(rings, urg_01_what_is_missing_is_named)                                 \
-    X(rings, urg_02_ladder)                                                   \
-    X(rings, urg_04_strict_refuses_weaker_rings)                              \
-    X(rings, mode_can_be_forced)                                              \
-    X(rings, refusals_say_what_to_do)                                         \
-    X(rings, lack_of_memory_waits_then_halves)                                \
-    X(rings, default_ring_is_small)                                           \
-    X(rings, urg_15_identities)                                               \
-    X(rings, entries_are_clean_and_named)                                     \
-    X(rings, full_queue_is_submitted_first)                                   \
-    X(rings, urg_11_overflow_loses_nothing)                                   \
-    X(rings, field_b53_no_silent_completions)                                 \
-    X(rings, field_b55_full_and_wrapping)                                     \
-    X(rings, urg_30_which_errors_end_a_ring)                                  \
-    X(rings, refused_ring_does_not_spin)                                      \
-    X(rings, field_b64_ring_of_another_thread)                                \
-    X(rings, urg_27_burst_of_cancels)                                         \
-    X(rings, cancel_finds_nothing)                                            \
-    X(rings, urg_06_bell_is_one_poll)                                         \
-    X(rings, field_b11_bell_counter)                                          \
-    X(rings, field_b65_waits_leave_nothing_behind)                            \
+#define CASES(X)                                                               \
+    X(rings, urg_01_what_is_missing_is_named)                                  \
+    X(rings, urg_02_ladder)                                                    \
+    X(rings, urg_04_strict_refuses_weaker_rings)                               \
+    X(rings, mode_can_be_forced)                                               \
+    X(rings, refusals_say_what_to_do)                                          \
+    X(rings, lack_of_memory_waits_then_halves)                                 \
+    X(rings, default_ring_is_small)                                            \
+    X(rings, urg_15_identities)                                                \
+    X(rings, entries_are_clean_and_named)                                      \
+    X(rings, full_queue_is_submitted_first)                                    \
+    X(rings, urg_11_overflow_loses_nothing)                                    \
+    X(rings, field_b53_no_silent_completions)                                  \
+    X(rings, field_b55_full_and_wrapping)                                      \
+    X(rings, urg_30_which_errors_end_a_ring)                                   \
+    X(rings, refused_ring_does_not_spin)                                       \
+    X(rings, field_b64_ring_of_another_thread)                                 \
+    X(rings, urg_27_burst_of_cancels)                                          \
+    X(rings, cancel_finds_nothing)                                             \
+    X(rings, urg_06_bell_is_one_poll)                                          \
+    X(rings, field_b11_bell_counter)                                           \
+    X(rings, field_b65_waits_leave_nothing_behind)                             \
     X(rings, field_b13_first_sleep_of_a_ring)
 
 RGI_CASES(CASES)

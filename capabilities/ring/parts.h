@@ -63,12 +63,12 @@ void rgi_channels_close(struct rgi_channels *channels);
 struct rgi_channel *rgi_channel_take(struct rgi_channels *channels);
 
 /* Its handles name nothing from now on. The descriptor is the caller's. */
-void rgi_channel_give(struct rgi_channels *channels,
-                      struct rgi_channel *channel);
+void
+rgi_channel_give(struct rgi_channels *channels, struct rgi_channel *channel);
 
 /* Returns: NULL when the handle is of another life of the record. */
-struct rgi_channel *rgi_channel_find(const struct rgi_channels *channels,
-                                     uint64_t resource);
+struct rgi_channel *
+rgi_channel_find(const struct rgi_channels *channels, uint64_t resource);
 uint64_t rgi_channel_resource(const struct rgi_channel *channel);
 
 /* ------------------------------------------------------------------- tasks */
@@ -86,11 +86,11 @@ struct rgi_room {
 struct rgi_task {
     struct rgi_channel *channel; /* used, or to be filled */
     int fd;                      /* of its attempts */
-    uint8_t step;                /* of its next or present entry; 0: not begun */
-    bool queued : 1;             /* in `waiting` or a pool's `starved` */
-    bool started : 1;            /* has a place among those in the kernel */
-    bool chooses : 1;            /* read_pooled: the kernel picks the slot */
-    bool has_slot : 1;           /* read_pooled: it brings its own */
+    uint8_t step;      /* of its next or present entry; 0: not begun */
+    bool queued : 1;   /* in `waiting` or a pool's `starved` */
+    bool started : 1;  /* has a place among those in the kernel */
+    bool chooses : 1;  /* read_pooled: the kernel picks the slot */
+    bool has_slot : 1; /* read_pooled: it brings its own */
     union {
         struct rgi_write_place place; /* write */
         struct rgi_room *room;        /* accept, connect */
@@ -184,28 +184,27 @@ int rgi_ring_use(struct rgi_ring_provider *p, struct rgm_operation *operation);
 /* ring.c: puts it at the end of a list where a cancel finds it, and back. */
 void rgi_ring_enqueue(struct rgi_ring_provider *p, struct rgm_link *list,
                       struct rgm_operation *operation);
-struct rgm_operation *rgi_ring_dequeue(struct rgi_ring_provider *p,
-                                       struct rgm_link *list);
+struct rgm_operation *
+rgi_ring_dequeue(struct rgi_ring_provider *p, struct rgm_link *list);
 
 /* ring.c: takes the step or gives the answer. */
 void rgi_ring_go_on(struct rgi_ring_provider *p,
                     struct rgm_operation *operation, int step);
 
 /* pooled.c */
-int rgi_pooled_begin(struct rgi_ring_provider *p,
-                     struct rgm_operation *operation);
-void rgi_pooled_prepare(struct rgi_ring_provider *p,
-                        struct rgm_operation *operation,
-                        struct io_uring_sqe *entry);
-int rgi_pooled_end(struct rgi_ring_provider *p,
-                   struct rgm_operation *operation, int result,
-                   uint32_t flags);
-void rgi_pooled_undo(struct rgi_ring_provider *p,
-                     struct rgm_operation *operation);
+int
+rgi_pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation);
+void
+rgi_pooled_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+                   struct io_uring_sqe *entry);
+int rgi_pooled_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
+                   int result, uint32_t flags);
+void
+rgi_pooled_undo(struct rgi_ring_provider *p, struct rgm_operation *operation);
 
 /* Puts it in line for a slot. */
-void rgi_pooled_starve(struct rgi_ring_provider *p,
-                       struct rgm_operation *operation);
+void
+rgi_pooled_starve(struct rgi_ring_provider *p, struct rgm_operation *operation);
 
 /* Whether the wake of some pool has come.
  * pool-fed: observes a hint; rgi_pooled_feed orders what follows. */

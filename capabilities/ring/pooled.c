@@ -55,9 +55,8 @@ lent_max_of(const struct rgi_ring_provider *p, const struct rgm_pool *pool)
     uint32_t share = rgm_pool_capacity(pool) / LENT_SHARE;
 
     if (p->lent_max != 0)
-        return p->lent_max < rgm_pool_capacity(pool)
-                   ? p->lent_max
-                   : rgm_pool_capacity(pool);
+        return p->lent_max < rgm_pool_capacity(pool) ? p->lent_max
+                                                     : rgm_pool_capacity(pool);
     return share < LENT_DEFAULT_MAX ? share : LENT_DEFAULT_MAX;
 }
 
@@ -177,8 +176,7 @@ rgi_pooled_starve(struct rgi_ring_provider *p, struct rgm_operation *operation)
 void
 rgi_pooled_fail(struct rgi_ring_provider *p, int status)
 {
-    for (struct rgi_ring_pool *pool = p->pools; pool != NULL;
-         pool = pool->next)
+    for (struct rgi_ring_pool *pool = p->pools; pool != NULL; pool = pool->next)
         starved_fail(p, pool, status);
 }
 
@@ -236,8 +234,8 @@ prepare_own_slot(struct rgi_task *task, struct io_uring_sqe *entry)
 /* An attempt of its own when it has a slot; else one that picks a lent slot;
  * else, where nothing can be lent, only a look. */
 void
-rgi_pooled_prepare(struct rgi_ring_provider *p,
-                   struct rgm_operation *operation, struct io_uring_sqe *entry)
+rgi_pooled_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+                   struct io_uring_sqe *entry)
 {
     struct rgi_task *task = rgi_task_of(operation);
     struct rgi_buffers *buffers = &task->pool->buffers;

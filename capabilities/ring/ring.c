@@ -64,14 +64,14 @@ identity(const struct rgm_operation *operation)
 }
 
 static void
-answer(struct rgi_ring_provider *p, struct rgm_operation *operation,
-       int status)
+answer(struct rgi_ring_provider *p, struct rgm_operation *operation, int status)
 {
     const struct rgi_ring_kind *kind = &rgi_ring_kinds[operation->kind];
     struct rgi_task *task = rgi_task_of(operation);
 
     if (rgi_list_is_linked(&operation->link))
-        rgi_list_remove(&operation->link); /* its cancel is not needed any more */
+        rgi_list_remove(
+            &operation->link); /* its cancel is not needed any more */
     if (status < 0 && task->step != 0 && kind->undo != NULL)
         kind->undo(p, operation);
     if (task->started)
@@ -349,8 +349,8 @@ nothing_to_do(const struct rgi_ring_provider *p)
 {
     return p->done.first == NULL && rgi_list_empty(&p->waiting) &&
            rgi_ring_pending(&p->ring) == 0 &&
-           !rgi_ring_has_completions(&p->ring) &&
-           !rgi_ring_beckons(&p->ring) && !rgi_pooled_is_fed(p);
+           !rgi_ring_has_completions(&p->ring) && !rgi_ring_beckons(&p->ring) &&
+           !rgi_pooled_is_fed(p);
 }
 
 static int
@@ -387,10 +387,10 @@ static const struct rgm_provider_ops ring_ops = {
 };
 
 #define BIT(kind) (UINT64_C(1) << (kind))
-#define RING_KINDS                                                            \
-    (BIT(RGM_OP_LISTEN) | BIT(RGM_OP_ACCEPT) | BIT(RGM_OP_CONNECT) |          \
-     BIT(RGM_OP_READ) | BIT(RGM_OP_READ_POOLED) | BIT(RGM_OP_WRITE) |         \
-     BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |      \
+#define RING_KINDS                                                             \
+    (BIT(RGM_OP_LISTEN) | BIT(RGM_OP_ACCEPT) | BIT(RGM_OP_CONNECT) |           \
+     BIT(RGM_OP_READ) | BIT(RGM_OP_READ_POOLED) | BIT(RGM_OP_WRITE) |          \
+     BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |       \
      BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES))
 
 static void

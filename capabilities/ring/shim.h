@@ -114,8 +114,8 @@ shim_enter(unsigned fd, unsigned to_submit, unsigned min_complete,
     shim_audit(shim.ring);
     if (shim.before != NULL)
         shim.before();
-    result = rgi_ring_kernel.enter(fd, to_submit, min_complete, flags,
-                                   argument, argument_bytes);
+    result = rgi_ring_kernel.enter(fd, to_submit, min_complete, flags, argument,
+                                   argument_bytes);
     shim_patch(shim.ring);
     if (shim.after != NULL)
         shim.after();

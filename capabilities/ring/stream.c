@@ -30,8 +30,7 @@ _Static_assert(sizeof(struct rgm_vector) == sizeof(struct iovec) &&
                    offsetof(struct rgm_vector, data) ==
                        offsetof(struct iovec, iov_base),
                "a vector is an iovec");
-_Static_assert(sizeof(struct msghdr) <=
-                   sizeof(((struct rgm_write *)0)->header),
+_Static_assert(sizeof(struct msghdr) <= sizeof(((struct rgm_write *)0)->header),
                "a write has room for a message header");
 
 int
@@ -102,8 +101,8 @@ listen_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
     task->channel = rgi_channel_take(&p->channels);
     if (task->channel == NULL)
         return -ENOMEM;
-    status = rgi_socket_listen(rgi_listen_of(operation), RGI_SOCKET_BLOCKING,
-                               &fd);
+    status =
+        rgi_socket_listen(rgi_listen_of(operation), RGI_SOCKET_BLOCKING, &fd);
     if (status < 0) {
         rgi_channel_give(&p->channels, task->channel);
         return status;
@@ -203,8 +202,7 @@ connect_open(struct rgi_ring_provider *p, struct rgm_operation *operation)
         return -ENOMEM;
     }
     rgi_socket_defaults(task->fd);
-    task->room->length =
-        rgi_endpoint_to_kernel(endpoint, &task->room->address);
+    task->room->length = rgi_endpoint_to_kernel(endpoint, &task->room->address);
     return RGI_STEP_ATTEMPT;
 }
 
@@ -331,9 +329,9 @@ write_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
 
         entry->opcode = IORING_OP_SEND;
         entry->addr = (uint64_t)(uintptr_t)write->window[0].data;
-        entry->len = (uint32_t)(length_bytes < TRANSFER_MAX_BYTES
-                                    ? length_bytes
-                                    : TRANSFER_MAX_BYTES);
+        entry->len =
+            (uint32_t)(length_bytes < TRANSFER_MAX_BYTES ? length_bytes
+                                                         : TRANSFER_MAX_BYTES);
         return;
     }
     memset(message, 0, sizeof(*message));

@@ -179,8 +179,7 @@ soc_08_close_while_a_read_is_out(void)
     rgm_stream_read(&read, &pair.far, memory, 8);
     world_start(&world, &read.operation);
     rgm_stream_close(&close, &pair.far);
-    rgi_check(rgi_operation_start(&close.operation, world.provider) ==
-              -EBUSY);
+    rgi_check(rgi_operation_start(&close.operation, world.provider) == -EBUSY);
     write_all(&world, &pair.near, "still", 5);
     rgi_check(world_finish(&world, &read.operation) == 0);
     rgi_check(read.count == 5);
@@ -645,12 +644,12 @@ srd_05_nothing_is_read_ahead(void)
     write_all(&world, &pair.near, data, sizeof(data));
     do {
         world_settle(&world);
-        rgi_check(ioctl(world_fd(&world, &pair.far.socket), FIONREAD,
-                        &queued) == 0);
+        rgi_check(
+            ioctl(world_fd(&world, &pair.far.socket), FIONREAD, &queued) == 0);
     } while (queued < (int)sizeof(data));
     read_exactly(&world, &pair.far, memory, sizeof(memory));
-    rgi_check(
-        ioctl(world_fd(&world, &pair.far.socket), FIONREAD, &queued) == 0);
+    rgi_check(ioctl(world_fd(&world, &pair.far.socket), FIONREAD, &queued) ==
+              0);
     rgi_check(queued == (int)sizeof(data) - 10);
     pair_close(&world, &pair);
     world_close(&world);
@@ -712,10 +711,10 @@ field_b73_non_blocking_descriptors(void)
         data[i] = (char)(i % 251);
     world_open(&world);
     pair_open(&world, &pair);
-    rgi_check(fcntl(world_fd(&world, &pair.near.socket), F_SETFL,
-                    O_NONBLOCK) == 0);
-    rgi_check(fcntl(world_fd(&world, &pair.far.socket), F_SETFL,
-                    O_NONBLOCK) == 0);
+    rgi_check(fcntl(world_fd(&world, &pair.near.socket), F_SETFL, O_NONBLOCK) ==
+              0);
+    rgi_check(fcntl(world_fd(&world, &pair.far.socket), F_SETFL, O_NONBLOCK) ==
+              0);
     rgm_stream_write(&write, &pair.near, data, length_bytes);
     world_start(&world, &write.operation);
     read_exactly(&world, &pair.far, memory, length_bytes);
@@ -808,32 +807,32 @@ lack_of_memory_is_an_answer(void)
     }
 }
 
-#define CASES(X)                                                              \
-    X(ring_stream, soc_01_lifecycle)                                          \
-    X(ring_stream, refused_and_cancelled_connects)                            \
-    X(ring_stream, soc_06_close_is_never_repeated)                            \
-    X(ring_stream, soc_08_close_while_a_read_is_out)                          \
-    X(ring_stream, stale_handles_find_nothing)                                \
-    X(ring_stream, soc_05_accept_races_with_cancel)                           \
-    X(ring_stream, field_b61_interrupted_completions)                         \
-    X(ring_stream, field_b61_shutdown_after_reset)                            \
-    X(ring_stream, urg_17_unready_socket_is_polled)                           \
-    X(ring_stream, cancel_while_polling)                                      \
-    X(ring_stream, field_b67_listener_survives)                               \
-    X(ring_stream, field_b62_descriptor_that_is_none)                         \
-    X(ring_stream, field_b68_lack_of_buffers_is_waited_for)                   \
-    X(ring_stream, empty_transfers)                                           \
-    X(ring_stream, swr_07_empty_write_shuts_nothing_down)                     \
-    X(ring_stream, vectors_arrive_in_order)                                   \
-    X(ring_stream, urg_29_progress_is_kept)                                   \
-    X(ring_stream, swr_21_no_progress_is_an_error)                            \
-    X(ring_stream, some_is_one_transfer)                                      \
-    X(ring_stream, swr_09_cancelled_half_way)                                 \
-    X(ring_stream, srd_05_nothing_is_read_ahead)                              \
-    X(ring_stream, srd_13_cancelled_reads_lose_nothing)                       \
-    X(ring_stream, field_b73_non_blocking_descriptors)                        \
-    X(ring_stream, field_b74_no_signal_from_any_write)                        \
-    X(ring_stream, no_allocation_once_warm)                                   \
+#define CASES(X)                                                               \
+    X(ring_stream, soc_01_lifecycle)                                           \
+    X(ring_stream, refused_and_cancelled_connects)                             \
+    X(ring_stream, soc_06_close_is_never_repeated)                             \
+    X(ring_stream, soc_08_close_while_a_read_is_out)                           \
+    X(ring_stream, stale_handles_find_nothing)                                 \
+    X(ring_stream, soc_05_accept_races_with_cancel)                            \
+    X(ring_stream, field_b61_interrupted_completions)                          \
+    X(ring_stream, field_b61_shutdown_after_reset)                             \
+    X(ring_stream, urg_17_unready_socket_is_polled)                            \
+    X(ring_stream, cancel_while_polling)                                       \
+    X(ring_stream, field_b67_listener_survives)                                \
+    X(ring_stream, field_b62_descriptor_that_is_none)                          \
+    X(ring_stream, field_b68_lack_of_buffers_is_waited_for)                    \
+    X(ring_stream, empty_transfers)                                            \
+    X(ring_stream, swr_07_empty_write_shuts_nothing_down)                      \
+    X(ring_stream, vectors_arrive_in_order)                                    \
+    X(ring_stream, urg_29_progress_is_kept)                                    \
+    X(ring_stream, swr_21_no_progress_is_an_error)                             \
+    X(ring_stream, some_is_one_transfer)                                       \
+    X(ring_stream, swr_09_cancelled_half_way)                                  \
+    X(ring_stream, srd_05_nothing_is_read_ahead)                               \
+    X(ring_stream, srd_13_cancelled_reads_lose_nothing)                        \
+    X(ring_stream, field_b73_non_blocking_descriptors)                         \
+    X(ring_stream, field_b74_no_signal_from_any_write)                         \
+    X(ring_stream, no_allocation_once_warm)                                    \
     X(ring_stream, lack_of_memory_is_an_answer)
 
 RGI_CASES(CASES)

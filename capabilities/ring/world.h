@@ -38,11 +38,9 @@ world_open(struct world *world)
     char why[512] = "";
 
     rgi_check(rgi_bell_open(&world->options.bell) == 0);
-    if (rgi_ring_provider_open(&world->options, world->calls,
-                               &world->provider, why, sizeof(why)) < 0) {
-        fprintf(stderr, "ring: %s\n", why);
-        abort();
-    }
+    if (rgi_ring_provider_open(&world->options, world->calls, &world->provider,
+                               why, sizeof(why)) < 0)
+        rgi_check_failed(__FILE__, __LINE__, why);
     world->parts = (struct rgi_ring_provider *)(void *)world->provider;
 }
 
