@@ -13,7 +13,9 @@
  *
  *   DUET_LINE       a number goes to the other core and comes back; one round
  *                   trip of a cache line
- *   DUET_FUTEX      the same between threads that sleep meanwhile
+ *   DUET_FUTEX      the same between threads that sleep meanwhile: each works for
+ *                   DUET_WORK_NS before it throws, so that the other is asleep
+ *                   for certain; the work is not counted
  *   DUET_ONE_WAY    pointers through a ring of one producer and one consumer,
  *                   each with a private copy of the other's index, published
  *                   once per 64
@@ -29,6 +31,7 @@
 
 #define DUET_RING 4096u
 #define DUET_PUBLISH 64u
+#define DUET_WORK_NS UINT64_C(20000)
 
 enum duet_piece {
     DUET_LINE,
@@ -117,6 +120,15 @@ duet_line(struct duet *duet, unsigned side, uint64_t count)
 }
 
 static inline void
+duet_work(void)
+{
+    uint64_t begin_ns = bench_now_ns();
+
+    while (bench_now_ns() < begin_ns + DUET_WORK_NS)
+        ;
+}
+
+static inline void
 duet_futex_wake(_Atomic uint32_t *word)
 {
     /* Publishes one more turn to the side that sleeps here. */
@@ -139,11 +151,12 @@ duet_futex(struct duet *duet, unsigned side, uint64_t count)
     static _Thread_local uint32_t turn;
 
     for (uint64_t i = 0; i < count; i++, turn++) {
-        if (side == 0)
-            duet_futex_wake(&duet->bed[1].word);
-        duet_futex_wait(own, turn);
         if (side == 1)
-            duet_futex_wake(&duet->bed[0].word);
+            duet_futex_wait(own, turn);
+        duet_work();
+        duet_futex_wake(&duet->bed[!side].word);
+        if (side == 0)
+            duet_futex_wait(own, turn);
     }
 }
 
@@ -295,13 +308,15 @@ duet_play(struct duet *duet, enum duet_piece piece, unsigned side,
         [DUET_ONE_WAY] = duet_one_way,
         [DUET_BOTH_WAYS] = duet_both_ways,
     };
-    uint64_t begin_ns;
+    uint64_t begin_ns, work_ns = 0;
 
+    if (piece == DUET_FUTEX)
+        work_ns = 2 * count * DUET_WORK_NS;
     duet_meet(duet, side);
     begin_ns = bench_now_ns();
     pieces[piece](duet, side, count);
     duet_meet(duet, side);
-    return bench_now_ns() - begin_ns;
+    return bench_now_ns() - begin_ns - work_ns;
 }
 
 #endif /* BENCH_DUET_H */

@@ -7,7 +7,8 @@
  *
  *   local   both actors on one worker; limit: two bare actors on one thread
  *   busy    on two workers, default options; limit: the cache line
- *   parked  on two workers that never spin; limit: a futex
+ *   parked  on two workers that never spin, each of which works a little before
+ *           it answers, so that the other is asleep; limit: a futex, likewise
  *
  * DEPTH asks are out at a time. Slices of COUNT asks alternate with slices of
  * the limit, played by the same two threads inside a handler. Handlers must not
@@ -38,10 +39,11 @@ static const struct mode {
     uint32_t workers;
     uint32_t spin_us;
     enum duet_piece limit;
+    bool works;
 } modes[] = {
-    {"local", 1, 0, DUET_LINE},
-    {"busy", 2, 0, DUET_LINE},
-    {"parked", 2, RGM_SPIN_OFF, DUET_FUTEX},
+    {"local", 1, 0, DUET_LINE, false},
+    {"busy", 2, 0, DUET_LINE, false},
+    {"parked", 2, RGM_SPIN_OFF, DUET_FUTEX, true},
 };
 
 static const struct mode *mode;
@@ -60,6 +62,8 @@ RGM_HANDLER(wall, play, wall_play);
 static void
 wall_ball(struct wall *self, struct ball *ball)
 {
+    if (mode->works)
+        duet_work();
     ball->value++;
     rgm_reply(self, ball, 0);
 }
@@ -158,16 +162,25 @@ player_played(struct player *self, struct play *play)
 }
 
 static void
+player_slice_taken(struct player *self, uint64_t ns)
+{
+    if (mode->works)
+        ns -= 2 * count * DUET_WORK_NS;
+    slices.ours[self->slice++] = (double)ns / (double)count;
+}
+
+static void
 player_answered(struct player *self, struct ball *ball)
 {
     ours_check("ask", rgm_status(ball));
+    if (mode->works)
+        duet_work();
     if (self->asked < count) {
         self->asked++;
         rgm_ask(self, ball, RGM_REPLY(player, ball, player_answered));
     }
     if (++self->answered == count) {
-        slices.ours[self->slice++] =
-            (double)(bench_now_ns() - self->begin_ns) / (double)count;
+        player_slice_taken(self, bench_now_ns() - self->begin_ns);
         player_next(self);
     }
 }
