@@ -79,8 +79,8 @@ rgi_ahead_prefetch(const struct rgm_message *message)
 static inline int32_t
 rgi_lines_between(const struct rgm_message *from, const struct rgm_message *to)
 {
-    return (int32_t)((uintptr_t)to >> RGI_LINE_BITS) -
-           (int32_t)((uintptr_t)from >> RGI_LINE_BITS);
+    return (int32_t)((uint32_t)((uintptr_t)to >> RGI_LINE_BITS) -
+                     (uint32_t)((uintptr_t)from >> RGI_LINE_BITS));
 }
 
 static inline void
