@@ -161,7 +161,9 @@ rgm_broadcast_messages(struct rgm_actor *self,
 
     rgi_assert(rgi_is_owner(worker));
     for (size_t i = 0; i < count; i++) {
-        int status = send_status(worker, addresses[i], messages[i]);
+        bool twice = messages[i]->lane != RGI_LANE_NONE;
+        int status = twice ? -EINVAL
+                           : send_status(worker, addresses[i], messages[i]);
 
         if (status != 0) {
             uncharge(worker, messages, i);
@@ -254,6 +256,8 @@ rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
     ask_go(self->worker, self, request);
 }
 
+#define CHARGED_NOTHING 1
+
 static int
 try_ask_status(struct rgm_actor *self, struct rgm_request *request)
 {
@@ -266,10 +270,14 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
         return -EINVAL;
     if (self->life != RGI_LIFE_RUNNING)
         return -ECANCELED;
-    if (message->type->kind == RGM_KIND_OPERATION)
-        return destination < worker->workers_count ? 1 : -ESRCH;
-    if (nobody(worker, message->to))
+    if (message->type->kind != RGM_KIND_OPERATION) {
+        if (nobody(worker, message->to))
+            return -ESRCH;
+    } else if (destination == worker->number) {
+        return CHARGED_NOTHING;
+    } else if (destination >= worker->workers_count) {
         return -ESRCH;
+    }
     return rgi_lane_charge(worker, message, destination);
 }
 
@@ -277,9 +285,11 @@ int
 rgm_try_ask_request(struct rgm_actor *self, struct rgm_request *request,
                     rgm_answer_function *answer)
 {
-    int status = try_ask_status(self, request);
+    int status;
 
-    if (status == 1) {
+    rgi_assert(rgi_is_owner(self->worker));
+    status = try_ask_status(self, request);
+    if (status == CHARGED_NOTHING) {
         rgm_ask_request(self, request, answer);
         return 0;
     }
