@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+
+/* ring_test.c - does the ring provider keep the contract? */
+
+#include "conformance/socket_cases.h"
+#include "conformance/stream_cases.h"
+
+#define SUITES(X)                                                             \
+    STREAM_CASES(X, ring_stream)                                              \
+    SOCKET_CASES(X, ring_socket)
+
+CONFORM(rgm_provider_ring, SUITES)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+
+/* threads_test.c - does the threads provider keep the contract? */
+
+#include "conformance/socket_cases.h"
+#include "conformance/stream_cases.h"
+
+#define SUITES(X)                                                             \
+    STREAM_CASES(X, threads_stream)                                              \
+    SOCKET_CASES(X, threads_socket)
+
+CONFORM(rgm_provider_threads, SUITES)
