@@ -12,10 +12,11 @@
  *    its line, one elsewhere gets the request home.
  *
  * Cancelling marks the operation and tells the provider, or takes the sleep
- * back; the answer comes by the same road.
+ * back; the answer comes by the same road. What was asked from elsewhere is
+ * cancelled when the worker drains, and told -EPIPE.
  */
 
-#include "actors/worker.h"
+#include "actors/runtime.h"
 
 #include "capabilities/operation.h"
 
@@ -59,6 +60,32 @@ static inline bool
 asked_here(const struct rgm_worker *worker, const struct rgm_message *message)
 {
     return rgm_address_worker(message->from) == worker->number;
+}
+
+bool
+rgi_is_cleanup(const struct rgm_message *message)
+{
+    const struct rgm_operation *operation;
+
+    if (message->type->kind != RGM_KIND_OPERATION)
+        return false;
+    operation = rgi_container_of((struct rgm_message *)(uintptr_t)message,
+                                 struct rgm_operation, request.message);
+    return operation->kind == RGM_OP_CLOSE ||
+           operation->kind == RGM_OP_SHUTDOWN;
+}
+
+/* A handle remembers the runtime it is of, in the address it was opened at; an
+ * address that anybody can make names whichever runtime is asked. */
+static bool
+is_of_this_runtime(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint32_t identity = worker->runtime->identity;
+    uint32_t named = rgi_address_generation(message->to);
+
+    if (named == rgi_address_generation(rgm_worker_address(0)))
+        message->to = rgi_address_make(worker->number, 0, identity);
+    return rgi_address_generation(message->to) == identity;
 }
 
 static int
@@ -117,6 +144,9 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_operation_cancel(operation, worker->provider);
         return;
     }
+    if (timer_of(operation)->deadline_ns <=
+        worker->provider->ops->now(worker->provider))
+        return; /* its time had come before: that is what will be told */
     if (rgi_operation_stop(operation) &&
         rgi_timers_cancel(worker->timers, timer_of(operation)))
         rgm_operation_complete(operation, -ECANCELED, &worker->turn);

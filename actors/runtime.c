@@ -218,6 +218,15 @@ runtime_free(struct rgm_runtime *runtime)
     rgi_free(runtime);
 }
 
+/* A generation that the address of a worker as such never has: 2 and up. */
+static uint32_t
+identity_next(void)
+{
+    static uint32_t last; /* runtime-identity: a count, publishes nothing */
+
+    return 2 + ck_pr_faa_32(&last, 1) % (RGI_GENERATION_MAX - 1);
+}
+
 int
 rgm_runtime_create(const struct rgm_runtime_options *options,
                    struct rgm_runtime **ret_runtime)
@@ -236,6 +245,7 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
         return -ENOMEM;
     runtime->options = *options;
     runtime->cpus = rgm_usable_cpus();
+    runtime->identity = identity_next();
     options_complete(&runtime->options, runtime->cpus);
     runtime->workers_count = runtime->options.workers;
     status = places_create(runtime);

@@ -46,6 +46,7 @@ struct rgm_runtime {
     struct rgm_worker **workers;
     pthread_t *threads;
     uint32_t cpus;
+    uint32_t identity; /* no other runtime of the process has it */
     const struct rgm_provider_class *provider;
 
     /* Written by the starting thread. */

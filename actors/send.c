@@ -204,6 +204,14 @@ rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
     rgi_send_home(worker, &request->message, status);
 }
 
+/* Who is stopping starts nothing any more, except to clean up. */
+static inline bool
+may_ask(const struct rgm_actor *self, const struct rgm_message *message)
+{
+    return self->life == RGI_LIFE_RUNNING ||
+           (self->life == RGI_LIFE_STOPPING && rgi_is_cleanup(message));
+}
+
 /* The record is in the scope; send it on its way, or home. */
 static inline void
 ask_go(struct rgm_worker *worker, struct rgm_actor *self,
@@ -212,7 +220,7 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
     struct rgm_message *message = &request->message;
     uint32_t destination = rgm_address_worker(message->to);
 
-    if (self->life != RGI_LIFE_RUNNING) {
+    if (!may_ask(self, message)) {
         rgi_request_fail(worker, request, -ECANCELED);
         return;
     }

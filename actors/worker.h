@@ -426,6 +426,8 @@ void rgi_operate(struct rgm_worker *worker, struct rgm_message *message);
 /* Ask one of this worker's to stop; anything else: nothing. */
 void rgi_operate_cancel(struct rgm_worker *worker,
                         struct rgm_request *request);
+/* Is it an operation that cleans up, which a stopping actor may still ask? */
+bool rgi_is_cleanup(const struct rgm_message *message);
 /* Move due sleeps to the completions. */
 void rgi_timers_turn(struct rgm_worker *worker);
 /* Deliver the completions collected. */
