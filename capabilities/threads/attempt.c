@@ -204,7 +204,7 @@ attempt_write(struct rgm_write *record, struct rgi_attempt *attempt)
     if (count < 0)
         return write_may_wait(errno) ? RGI_LATER : failed(attempt, errno);
     if (count == 0) /* would go on like that for ever */
-        return finished(attempt, -EIO);
+        return finished(attempt, -ENODATA);
     if (!rgi_write_advance(record, &attempt->place, (size_t)count))
         return RGI_AGAIN;
     return finished(attempt, 0);
