@@ -532,13 +532,10 @@ swr_21_write_all_gets_through_a_small_buffer(struct stage *stage)
                              .random = rgi_seed()};
     char *bytes = bytes_of(length_bytes);
     struct rgm_stream near;
-    int small = 2048;
 
     stage_open(stage);
     receiver.peer = stage_pair(stage, &near);
     set_option(stage, &near.socket, RGM_OPTION_SEND_BUFFER, 2048);
-    rgi_check(setsockopt(receiver.peer, SOL_SOCKET, SO_RCVBUF, &small,
-                         sizeof(small)) == 0);
     mover_start(&receiver, receiver_main);
     rgi_check(stage_write(stage, &near, bytes, length_bytes) == 0);
     mover_join(&receiver);
