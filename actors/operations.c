@@ -91,6 +91,8 @@ is_of_this_runtime(struct rgm_worker *worker, struct rgm_message *message)
 static int
 start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
+    if (!is_of_this_runtime(worker, &operation->request.message))
+        return -EINVAL;
     if (worker->failure != 0)
         return worker->failure;
     if (operation->kind == RGM_OP_SLEEP)
