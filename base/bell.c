@@ -5,6 +5,7 @@
 #include "base/bell.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -60,6 +61,17 @@ bool
 rgi_bell_take(int fd)
 {
     return bell_read(fd) == (long)sizeof(uint64_t);
+}
+
+bool
+rgi_bell_await(int fd, uint64_t pause_ns)
+{
+    struct pollfd bell = {fd, POLLIN, 0};
+    struct timespec pause = {(time_t)(pause_ns / RGM_NS_PER_S),
+                             (long)(pause_ns % RGM_NS_PER_S)};
+
+    return ppoll(&bell, 1, pause_ns == RGM_NEVER ? NULL : &pause, NULL) > 0 &&
+           rgi_bell_take(fd);
 }
 
 void

@@ -38,6 +38,13 @@ void rgi_bell_ring(void *argument);
  */
 bool rgi_bell_take(int fd);
 
+/*
+ * Sleeps until it rings, `pause_ns` have gone by (RGM_NEVER: however long that
+ * takes) or a signal comes, and silences it.
+ * Thread: the sleeper's. Returns: whether it had been rung.
+ */
+bool rgi_bell_await(int fd, uint64_t pause_ns);
+
 /* Thread: setup; nobody can ring any more. */
 void rgi_bell_close(int fd);
 

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -76,9 +78,37 @@ full_counter_is_still_an_edge(void)
     close(edges);
 }
 
+/* Rung before, rung by another thread, and not at all. */
+static void *
+ring_late(void *argument)
+{
+    sched_yield();
+    ring(*(int *)argument);
+    return NULL;
+}
+
+static void
+awaiting_hears_every_ring_and_silences_it(void)
+{
+    pthread_t thread;
+    int fd = -1;
+
+    rgi_check(rgi_bell_open(&fd) == 0);
+    rgi_check(!rgi_bell_await(fd, 0));
+    rgi_check(!rgi_bell_await(fd, 1000));
+    ring(fd);
+    rgi_check(rgi_bell_await(fd, RGM_NEVER));
+    rgi_check(!rgi_bell_await(fd, 0));
+    rgi_check(pthread_create(&thread, NULL, ring_late, &fd) == 0);
+    rgi_check(rgi_bell_await(fd, RGM_NEVER));
+    pthread_join(thread, NULL);
+    rgi_bell_close(fd);
+}
+
 #define CASES(X)                                                              \
     X(bell, rings_until_taken)                                                \
     X(bell, keeps_errno)                                                      \
-    X(bell, full_counter_is_still_an_edge)
+    X(bell, full_counter_is_still_an_edge)                                    \
+    X(bell, awaiting_hears_every_ring_and_silences_it)
 
 RGI_CASES(CASES)
