@@ -71,7 +71,9 @@ flush_if_old(struct rgm_worker *worker)
         worker->counters.deliveries % LOOK_AT_CLOCK_EVERY != 0)
         return;
     now_ns = worker->provider->ops->now(worker->provider);
-    if (now_ns - worker->dirty_since_ns >= OUTBOX_AGE_MAX_NS)
+    if (worker->dirty_since_ns == 0)
+        worker->dirty_since_ns = now_ns;
+    else if (now_ns - worker->dirty_since_ns >= OUTBOX_AGE_MAX_NS)
         rgi_flush_all(worker);
 }
 
@@ -137,6 +139,20 @@ begin_stopping(struct rgm_worker *worker, struct rgm_actor *actor)
     deliver_line(worker, actor); /* mail turns home, answers are delivered */
 }
 
+/* The memory of one that has lost a record may still be written to. */
+static void
+leave_memory(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    size_t size_bytes = actor->dispatch->behaviour->size_bytes;
+
+    if (actor->flags & RGI_ACTOR_LOST)
+        return;
+    if (actor->flags & RGI_ACTOR_FOREIGN)
+        rgi_slab_give_away(&worker->slab, actor, size_bytes);
+    else
+        rgi_slab_give(&worker->slab, actor, size_bytes);
+}
+
 static void
 end_life(struct rgm_worker *worker, struct rgm_actor *actor)
 {
@@ -144,10 +160,10 @@ end_life(struct rgm_worker *worker, struct rgm_actor *actor)
     bool root = (actor->flags & RGI_ACTOR_ROOT) != 0;
 
     actor->life = RGI_LIFE_STOPPED;
-    if (behaviour->stopped != NULL)
+    if (behaviour->stopped != NULL && !(actor->flags & RGI_ACTOR_LOST))
         behaviour->stopped(actor);
     rgi_slots_release(&worker->slots, rgi_address_slot(actor->address), true);
-    rgi_slab_give(&worker->slab, actor, behaviour->size_bytes);
+    leave_memory(worker, actor);
     worker->actors_count--;
     rgi_count(worker, stopped);
     if (root)
@@ -287,9 +303,9 @@ rgi_actor_install(struct rgm_worker *worker, struct rgm_actor *actor,
 
 /* A stop for an address: of an actor, or of one that is still to come. */
 void
-rgi_actor_control(struct rgm_worker *worker, struct rgm_message *message)
+rgi_actor_stop_at(struct rgm_worker *worker, struct rgm_address address)
 {
-    struct rgi_slot *slot = rgi_slot_find(&worker->slots, message->to);
+    struct rgi_slot *slot = rgi_slot_find(&worker->slots, address);
 
     if (slot != NULL && slot->state == RGI_SLOT_LIVE)
         rgi_actor_stop(worker, slot->u.actor);

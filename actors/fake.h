@@ -14,7 +14,6 @@
  */
 
 #include <errno.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -135,17 +134,14 @@ fake_hand_over(struct fake *fake, struct rgm_turn *turn)
 static void
 fake_poll(struct fake *fake, uint64_t deadline_ns, struct rgm_turn *turn)
 {
-    struct pollfd bell = {fake->bell, POLLIN, 0};
     uint64_t now_ns = fake_now(&fake->head);
     uint64_t pause_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-    struct timespec pause = {(time_t)(pause_ns / RGM_NS_PER_S),
-                             (long)(pause_ns % RGM_NS_PER_S)};
 
     fake->blocks++;
     fake->head.kernel_entries++;
-    (void)ppoll(&bell, 1, deadline_ns == RGM_NEVER ? NULL : &pause, NULL);
-    if (bell.revents != 0 && rgi_bell_take(fake->bell))
-        turn->rang = true;
+    if (deadline_ns == RGM_NEVER)
+        pause_ns = RGM_NEVER;
+    turn->rang |= rgi_bell_await(fake->bell, pause_ns);
 }
 
 static int

@@ -13,6 +13,7 @@
 #include "actors/runtime.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -149,19 +150,17 @@ rgm_guest_open(struct rgm_runtime *runtime, struct rgm_guest *guest)
 /* ---- waiting ---- */
 
 static void
-arrive(struct rgm_worker *worker, struct rgm_message *message)
+control_home(struct rgm_worker *worker, struct rgm_message *message)
 {
-    if (message->type->kind != RGM_KIND_CONTROL)
-        rgi_come_home(worker, message);
-    else if (message->control == RGI_CONTROL_STOP_ACTOR)
+    if (message->control == RGI_CONTROL_STOP_ACTOR) {
         rgi_stop_control(worker, message);
-    else { /* a spawn: its sender looks at it */
+    } else { /* a spawn: its sender looks at it */
         message->state = RGI_MESSAGE_HOME;
         worker->messages_out--;
     }
 }
 
-/* Bring home what has come; how many. */
+/* Bring home what has come; how many one-way messages. */
 static uint32_t
 arrivals(struct rgm_worker *worker)
 {
@@ -171,18 +170,24 @@ arrivals(struct rgm_worker *worker)
     rgi_flush_all(worker);
     rgi_mail_refill(&worker->mail);
     while ((message = rgi_mail_next_urgent(&worker->mail)) != NULL) {
-        arrive(worker, message);
-        count++;
+        if (message->type->kind == RGM_KIND_CONTROL) {
+            control_home(worker, message);
+            continue;
+        }
+        count += message->type->kind == RGM_KIND_MESSAGE;
+        rgi_come_home(worker, message);
     }
     while ((message = rgi_mail_next(&worker->mail)) != NULL)
         rgi_send_home(worker, message, -ENOSYS);
     return count;
 }
 
-static void
+/* Give the answers at hand to their functions; how many. */
+static uint32_t
 deliver(struct rgm_worker *worker, struct rgm_guest *guest)
 {
     struct rgm_message *message;
+    uint32_t count = 0;
 
     worker->ready_first = NULL;
     worker->ready_last = NULL;
@@ -190,7 +195,9 @@ deliver(struct rgm_worker *worker, struct rgm_guest *guest)
     while ((message = guest->actor.mail_first) != NULL) {
         guest->actor.mail_first = message->next;
         rgi_request_answered(worker, &guest->actor, rgi_request_of(message));
+        count++;
     }
+    return count;
 }
 
 /* Sleep until a push. Only the head word decides; a bell may be late. */
@@ -199,8 +206,11 @@ sleep_until_mail(struct rgm_worker *worker)
 {
     struct rgi_inbox *inbox = worker->inbox;
 
-    if (rgi_mail_pending(&worker->mail) || worker->flush_again ||
-        !rgi_inbox_sleep(inbox))
+    if (worker->flush_again) {
+        sched_yield(); /* until a worker has finished closing */
+        return;
+    }
+    if (rgi_mail_pending(&worker->mail) || !rgi_inbox_sleep(inbox))
         return;
     while (ck_pr_load_ptr(&inbox->head) == RGI_INBOX_ASLEEP)
         rgi_futex_wait(head_word(inbox), (uint32_t)(uintptr_t)
@@ -213,10 +223,13 @@ rgm_guest_wait(struct rgm_guest *guest)
     struct rgm_worker *worker = guest->actor.worker;
     uint32_t count;
 
-    while ((count = arrivals(worker)) == 0 && worker->messages_out > 0)
+    for (;;) {
+        count = arrivals(worker);
+        count += deliver(worker, guest);
+        if (count > 0 || worker->messages_out == 0)
+            return count;
         sleep_until_mail(worker);
-    deliver(worker, guest);
-    return count;
+    }
 }
 
 void
@@ -225,7 +238,7 @@ rgm_guest_close(struct rgm_guest *guest)
     struct rgm_worker *worker = guest->actor.worker;
     struct rgm_message *caught;
 
-    while (worker->messages_out > 0)
+    while (worker->messages_out > 0 || guest->actor.mail_first != NULL)
         (void)rgm_guest_wait(guest);
     caught = rgi_inbox_close_begin(worker->inbox);
     rgi_assert(caught == NULL);
@@ -259,8 +272,15 @@ rgm_call_request(struct rgm_runtime *runtime, struct rgm_request *request)
 
 /* ---- spawning from outside ---- */
 
+/*
+ * Two trips of one node: the first brings a number of the worker's slots, or
+ * its refusal; then the factory runs; the second brings the actor, or, when
+ * there is none, the number back. A number that was lent is a promise, so
+ * nothing can fail once the factory has run.
+ */
 struct guest_spawn {
     struct rgm_message message;
+    struct rgm_address number; /* zero on the first trip */
     struct rgm_actor *actor;
 };
 
@@ -268,25 +288,41 @@ static const struct rgm_message_type guest_spawn_type = {
     "spawn from outside", sizeof(struct guest_spawn), 0, RGM_KIND_CONTROL, 0,
     NULL};
 
-/* On the worker: take a slot, install, and bring the address home. */
+/* On the worker. */
 void
 rgi_guest_spawn_arrived(struct rgm_worker *worker,
                         struct rgm_message *message)
 {
     struct guest_spawn *spawn =
         rgi_container_of(message, struct guest_spawn, message);
-    struct rgi_slot *slot;
-    uint32_t index;
-    int status = -EPIPE;
+    int status = 0;
 
-    if (!worker->draining)
-        status = rgi_slots_take(&worker->slots, &slot, &index);
-    if (status == 0) {
-        message->to = rgi_address_make(worker->number, index,
-                                       slot->generation);
-        rgi_actor_install(worker, spawn->actor, message->to);
+    if (spawn->number.bits == 0) {
+        status = worker->draining ? -EPIPE
+                                  : rgi_slot_lend(worker, &spawn->number);
+    } else if (spawn->actor != NULL) {
+        spawn->actor->flags |= RGI_ACTOR_FOREIGN;
+        rgi_actor_install(worker, spawn->actor, spawn->number);
+    } else {
+        rgi_slot_take_back(worker, spawn->number);
     }
     rgi_send_home(worker, message, status);
+}
+
+static int
+trip(struct rgm_worker *worker, struct guest_spawn *spawn, uint32_t number)
+{
+    spawn->message.state = RGI_MESSAGE_OUT;
+    spawn->message.flags = 0;
+    spawn->message.control = RGI_CONTROL_SPAWN_ASK;
+    worker->messages_out++;
+    rgi_post(worker, &spawn->message, number);
+    for (;;) {
+        (void)arrivals(worker);
+        if (spawn->message.state == RGI_MESSAGE_HOME)
+            return spawn->message.status;
+        sleep_until_mail(worker);
+    }
 }
 
 int
@@ -302,25 +338,17 @@ rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
         number = ck_pr_faa_32(&runtime->spawn_turn, 1) %
                  runtime->workers_count;
     memset(&spawn, 0, sizeof(spawn));
-    status = rgi_actor_make(worker, behaviour, argument, &spawn.actor);
+    spawn.message.type = &guest_spawn_type;
+    spawn.message.lane = RGI_LANE_NONE;
+    spawn.message.from = rgm_worker_address(worker->number);
+    status = trip(worker, &spawn, number);
     if (status != 0)
         return status;
-    spawn.message.type = &guest_spawn_type;
-    spawn.message.control = RGI_CONTROL_SPAWN_ASK;
-    spawn.message.lane = RGI_LANE_NONE;
-    spawn.message.state = RGI_MESSAGE_OUT;
-    spawn.message.from = rgm_worker_address(worker->number);
-    worker->messages_out++;
-    rgi_post(worker, &spawn.message, number);
-    while (spawn.message.state == RGI_MESSAGE_OUT)
-        if (arrivals(worker) == 0)
-            sleep_until_mail(worker);
-    if (spawn.message.status != 0) {
-        rgi_actor_unmake(worker, spawn.actor);
-        return spawn.message.status;
-    }
-    *ret_address = spawn.message.to;
-    return 0;
+    status = rgi_actor_make(worker, behaviour, argument, &spawn.actor);
+    (void)trip(worker, &spawn, number);
+    if (status == 0)
+        *ret_address = spawn.number;
+    return status;
 }
 
 int

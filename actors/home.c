@@ -104,8 +104,11 @@ flush_one(struct rgm_worker *worker, uint32_t destination)
 {
     struct rgi_outbox *outbox = &worker->outboxes[destination];
     struct rgi_inbox *inbox = &worker->runtime->places[destination].inbox;
-    int status = rgi_outbox_flush(outbox, inbox);
+    int status;
 
+    if (outbox->count == 0)
+        return; /* flushed since somebody looked at `dirty` */
+    status = rgi_outbox_flush(outbox, inbox);
     if (status == -EAGAIN) {
         worker->flush_again = true;
         return;
@@ -142,7 +145,7 @@ outbox_put(struct rgm_worker *worker, struct rgm_message *message,
     struct rgi_outbox *outbox = &worker->outboxes[destination];
 
     if (worker->dirty == 0)
-        worker->dirty_since_ns = worker->now_ns;
+        worker->dirty_since_ns = 0; /* the next look at the clock says */
     worker->dirty |= UINT64_C(1) << destination;
     rgi_outbox_add(outbox, message);
     if (outbox->count >= RGI_OUTBOX_FLUSH_AT || worker->is_guest)
@@ -272,6 +275,10 @@ rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
     worker->messages_out--;
     rgi_count(worker, home);
     rgi_lane_credit(worker, message);
+    if (__builtin_expect(message->flags & RGI_MESSAGE_LOST, 0)) {
+        rgi_request_lost(worker, rgi_request_of(message));
+        return;
+    }
     message->flags &= (uint8_t)~RGI_MESSAGE_URGENT;
     if (message->type->kind == RGM_KIND_MESSAGE) {
         one_way_home(worker, message);

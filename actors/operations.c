@@ -93,10 +93,10 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
     if (!is_of_this_runtime(worker, &operation->request.message))
         return -EINVAL;
-    if (worker->failure != 0)
-        return worker->failure;
     if (operation->kind == RGM_OP_SLEEP)
         return sleep_start(worker, operation);
+    if (worker->failure != 0)
+        return worker->failure;
     return rgi_operation_start(operation, worker->provider);
 }
 
@@ -142,6 +142,8 @@ static void
 cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
 {
     if (operation->kind != RGM_OP_SLEEP) {
+        if (worker->failure != 0)
+            return;
         worker->entries_new = true;
         rgi_operation_cancel(operation, worker->provider);
         return;
@@ -163,6 +165,75 @@ rgi_operate_cancel(struct rgm_worker *worker, struct rgm_request *request)
         return;
     cancel_here(worker,
                 rgi_container_of(request, struct rgm_operation, request));
+}
+
+/* ---- a provider that has ended ---- */
+
+/* Whether the provider has it: what it had to hand over was completed. */
+static bool
+is_at_provider(const struct rgm_worker *worker,
+               const struct rgm_operation *operation)
+{
+    const struct rgm_message *message = &operation->request.message;
+
+    return message->type->kind == RGM_KIND_OPERATION &&
+           rgm_address_worker(message->to) == worker->number &&
+           operation->kind != RGM_OP_SLEEP &&
+           (operation->state == RGM_OPERATION_SUBMITTED ||
+            operation->state == RGM_OPERATION_CANCELLING);
+}
+
+static void
+lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    struct rgm_link *link = actor->scope.next;
+
+    while (link != &actor->scope) {
+        struct rgm_request *request =
+            rgi_container_of(link, struct rgm_request, scope);
+
+        link = link->next;
+        if (!is_at_provider(worker, rgi_container_of(
+                                        request, struct rgm_operation,
+                                        request)))
+            continue;
+        worker->operations_out--;
+        worker->messages_out--;
+        rgi_request_lost(worker, request);
+        link = actor->scope.next; /* others may have left with it */
+    }
+}
+
+/* The header is ours, whoever writes to the rest: it tells the asker. */
+static void
+lose_asked_elsewhere(struct rgm_worker *worker)
+{
+    struct rgm_link *link = worker->remote.next;
+
+    while (link != &worker->remote) {
+        struct rgm_operation *operation =
+            rgi_container_of(link, struct rgm_operation, remote);
+
+        link = link->next;
+        if (!is_at_provider(worker, operation))
+            continue;
+        rgi_list_remove(&operation->remote);
+        worker->operations_out--;
+        operation->request.message.flags |= RGI_MESSAGE_LOST;
+        rgi_send_home(worker, &operation->request.message, worker->failure);
+    }
+}
+
+void
+rgi_operations_lose(struct rgm_worker *worker)
+{
+    for (uint32_t i = 1; i < worker->slots.used; i++) {
+        struct rgi_slot *slot = rgi_slot_at(&worker->slots, i);
+
+        if (slot->state == RGI_SLOT_LIVE)
+            lose_asked_by(worker, slot->u.actor);
+    }
+    lose_asked_elsewhere(worker);
 }
 
 void
@@ -210,6 +281,8 @@ deliver(struct rgm_worker *worker, struct rgm_message *message)
         return;
     }
     rgi_list_remove(&operation->remote);
+    if (worker->draining && message->status == -ECANCELED)
+        message->status = -EPIPE; /* not its asker's wish: we close */
     rgi_send_home(worker, message, message->status);
 }
 

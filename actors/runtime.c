@@ -147,7 +147,6 @@ worker_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     worker->timers = rgi_alloc(sizeof(*worker->timers));
     if (worker->timers == NULL)
         return -ENOMEM;
-    rgi_timers_init(worker->timers, rgi_clock_now());
     worker->spawn_turn = number;
     return rgi_spinner_init(&worker->spinner,
                             spin_ns < LEAST_SPIN_NS ? spin_ns : LEAST_SPIN_NS,
@@ -211,6 +210,8 @@ runtime_free(struct rgm_runtime *runtime)
         rgi_free(runtime->guests[i]);
     }
     rgi_dispatch_free_all(runtime->dispatches);
+    if (ck_pr_load_32(&runtime->lost) != 0)
+        rgi_slab_store_lose(&runtime->slabs);
     rgi_slab_store_free(&runtime->slabs);
     places_destroy(runtime);
     rgi_free(runtime->workers);
@@ -297,6 +298,9 @@ provider_open(struct rgm_worker *worker)
     if (status != 0 && ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
                                     (uint32_t)status))
         snprintf(runtime->error_text, sizeof(runtime->error_text), "%s", why);
+    if (status == 0) /* deadlines are of the provider's clock */
+        rgi_timers_init(worker->timers,
+                        worker->provider->ops->now(worker->provider));
     return status;
 }
 
@@ -462,6 +466,41 @@ join_threads(struct rgm_runtime *runtime, uint32_t first, uint32_t count)
         pthread_join(runtime->threads[i], NULL);
 }
 
+static void
+state_set(struct rgm_runtime *runtime, enum rgi_runtime_state state)
+{
+    /* runtime-state: publishes what happened before to those who wait. */
+    (void)ck_pr_fas_32(&runtime->state, state);
+    rgi_futex_wake(&runtime->state);
+}
+
+/* Until the state is a later one. */
+static void
+await_state_after(struct rgm_runtime *runtime, enum rgi_runtime_state before)
+{
+    uint32_t state;
+
+    while ((state = ck_pr_load_32(&runtime->state)) <= before)
+        rgi_futex_wait(&runtime->state, state);
+    ck_pr_fence_acquire();
+}
+
+/* Not all could start: nobody is left running, and nobody left waiting. */
+static void
+start_failed(struct rgm_runtime *runtime, uint32_t first, uint32_t count)
+{
+    release(runtime, GO_HOME);
+    join_threads(runtime, first, count);
+    if (first == 1 && runtime->workers[0]->provider != NULL) {
+        runtime->provider->close(runtime->workers[0]->provider);
+        runtime->workers[0]->provider = NULL;
+    }
+    for (uint32_t i = 0; i < runtime->workers_count; i++)
+        rgi_worker_close(runtime->workers[i]);
+    ck_pr_store_32(&runtime->running, 0);
+    state_set(runtime, RGI_RUNTIME_ENDED);
+}
+
 /* Make the threads from `first` on; when `first` is 1, the caller is worker 0
  * and has its provider opened here. All start or none does. */
 static int
@@ -482,18 +521,11 @@ start(struct rgm_runtime *runtime, uint32_t first)
     if (status == 0) {
         provider_describe(runtime);
         runtime->first_is_caller = first == 1;
-        ck_pr_store_32(&runtime->state, RGI_RUNTIME_RUNNING);
+        state_set(runtime, RGI_RUNTIME_RUNNING);
         release(runtime, GO);
         return 0;
     }
-    release(runtime, GO_HOME);
-    join_threads(runtime, first, count);
-    if (first == 1 && runtime->workers[0]->provider != NULL) {
-        runtime->provider->close(runtime->workers[0]->provider);
-        runtime->workers[0]->provider = NULL;
-    }
-    ck_pr_store_32(&runtime->running, 0);
-    ck_pr_store_32(&runtime->state, RGI_RUNTIME_ENDED);
+    start_failed(runtime, first, count);
     return status;
 }
 
@@ -509,23 +541,12 @@ static int
 root_spawn(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
            const void *argument)
 {
-    struct rgm_worker *worker = runtime->workers[0];
-    struct rgi_slot *slot;
     struct rgm_actor *actor;
-    uint32_t index;
-    int status = rgi_actor_make(worker, root, argument, &actor);
+    int status = rgi_spawn_local(runtime->workers[0], root, argument, &actor);
 
-    if (status != 0)
-        return status;
-    status = rgi_slots_take(&worker->slots, &slot, &index);
-    if (status != 0) {
-        rgi_actor_unmake(worker, actor);
-        return status;
-    }
-    rgi_actor_install(worker, actor,
-                      rgi_address_make(0, index, slot->generation));
-    actor->flags |= RGI_ACTOR_ROOT;
-    return 0;
+    if (status == 0)
+        actor->flags |= RGI_ACTOR_ROOT;
+    return status;
 }
 
 int
@@ -533,20 +554,19 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
                 const void *argument)
 {
     sigset_t pipe, before;
-    int status;
+    int status, spawned;
 
-    if (ck_pr_load_32(&runtime->state) != RGI_RUNTIME_NEW)
-        return -EALREADY;
-    status = root_spawn(runtime, root, argument);
-    if (status != 0)
-        return status;
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, &before);
     status = start(runtime, 1);
     if (status == 0) {
+        spawned = root_spawn(runtime, root, argument);
+        if (spawned != 0)
+            rgm_runtime_stop(runtime);
         worker_live(runtime->workers[0]);
         status = rgm_runtime_wait(runtime);
+        status = spawned != 0 ? spawned : status;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
@@ -581,34 +601,43 @@ await_workers(struct rgm_runtime *runtime)
     ck_pr_fence_acquire();
 }
 
-static void
-await_joined(struct rgm_runtime *runtime)
+static int
+failure_of(const struct rgm_runtime *runtime)
 {
-    uint32_t state;
+    return (int)ck_pr_load_32((const uint32_t *)&runtime->failure);
+}
 
-    while ((state = ck_pr_load_32(&runtime->state)) != RGI_RUNTIME_ENDED)
-        rgi_futex_wait(&runtime->state, state);
+static void
+join_workers(struct rgm_runtime *runtime)
+{
+    uint32_t first = runtime->first_is_caller ? 1 : 0;
+    char reason[64];
+
+    join_threads(runtime, first, runtime->workers_count - first);
+    if (failure_of(runtime) != 0)
+        snprintf(runtime->failure_text, sizeof(runtime->failure_text),
+                 "the provider %s has failed: %s", runtime->provider->name,
+                 strerror_r(-failure_of(runtime), reason, sizeof(reason)));
+    state_set(runtime, RGI_RUNTIME_ENDED);
 }
 
 int
 rgm_runtime_wait(struct rgm_runtime *runtime)
 {
-    uint32_t first = runtime->first_is_caller ? 1 : 0;
-
     if (rgi_current != NULL && rgi_current->runtime == runtime)
         return -EDEADLK;
     if (ck_pr_load_32(&runtime->state) == RGI_RUNTIME_NEW)
         return 0;
-    await_workers(runtime);
-    /* runtime-joining: the first to come joins, the others wait for him. */
-    if (ck_pr_fas_32(&runtime->joining, 1) == 0) {
-        join_threads(runtime, first, runtime->workers_count - first);
-        ck_pr_store_32(&runtime->state, RGI_RUNTIME_ENDED);
-        rgi_futex_wake(&runtime->state);
-    } else {
-        await_joined(runtime);
+    await_state_after(runtime, RGI_RUNTIME_STARTING);
+    if (ck_pr_load_32(&runtime->state) == RGI_RUNTIME_RUNNING) {
+        await_workers(runtime);
+        /* runtime-joining: the first to come joins, others wait for him. */
+        if (ck_pr_fas_32(&runtime->joining, 1) == 0)
+            join_workers(runtime);
+        else
+            await_state_after(runtime, RGI_RUNTIME_RUNNING);
     }
-    return (int)ck_pr_load_32((uint32_t *)&runtime->failure);
+    return failure_of(runtime);
 }
 
 static bool
@@ -655,5 +684,8 @@ rgm_runtime_provider(const struct rgm_runtime *runtime)
 const char *
 rgm_runtime_error(const struct rgm_runtime *runtime)
 {
-    return runtime->error_text;
+    return ck_pr_load_32(&runtime->state) == RGI_RUNTIME_ENDED &&
+                   failure_of(runtime) != 0
+               ? runtime->failure_text
+               : runtime->error_text;
 }

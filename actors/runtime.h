@@ -54,6 +54,7 @@ struct rgm_runtime {
     bool first_is_caller;        /* worker 0 runs on the thread of run */
     char provider_text[160];
     char error_text[256];
+    char failure_text[128]; /* when all have ended */
 
     /* Written by workers while they start and end. */
     uint32_t started;  /* runtime-started; futex word */
@@ -70,6 +71,7 @@ struct rgm_runtime {
     uint32_t spawn_turn;     /* runtime-spawn-turn */
     uint64_t guests_taken[RGM_GUESTS_MAX / 64]; /* runtime-guests */
     struct rgi_guest_home *guests[RGM_GUESTS_MAX]; /* by their taker */
+    uint32_t lost; /* runtime-lost: records went with a provider */
     struct rgi_dispatch *dispatches; /* dispatch-list */
     struct rgi_slab_store slabs;
 };

@@ -10,7 +10,7 @@
  * so that callbacks never run inside the ask.
  */
 
-#include "actors/worker.h"
+#include "actors/runtime.h"
 
 #include <string.h>
 
@@ -250,6 +250,7 @@ ask_begin(struct rgm_actor *self, struct rgm_request *request,
           rgm_answer_function *answer)
 {
     rgi_assert(rgi_is_owner(self->worker));
+    rgi_assert(self->life != RGI_LIFE_STOPPED); /* nobody to be answered */
     check_at_home(request);
     header_set(&request->message, self);
     count_sent(self->worker, rgm_address_worker(request->message.to));
@@ -390,11 +391,51 @@ gather_one(struct rgm_actor *actor, struct rgm_request *request)
         gather->done(actor, gather);
 }
 
+/* Answers that have come, but wait in an order behind one that is lost. */
+static void
+drop_ordered(struct rgm_actor *actor)
+{
+    struct rgm_link *link = actor->scope.next;
+
+    while (link != &actor->scope) {
+        struct rgm_request *request =
+            rgi_container_of(link, struct rgm_request, scope);
+
+        link = link->next;
+        if (request->asker_flags & RGI_REQUEST_ARRIVED)
+            scope_leave(actor, request);
+    }
+}
+
+/* The asker is stopped by force: it hears of nothing any more, and its memory
+ * stays, because the record may lie in it. A plain thread cannot be stopped,
+ * and may neither wait for ever nor go on with a record that is not its: that
+ * ends the program. */
+void
+rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
+{
+    struct rgm_actor *actor = request->asker;
+
+    rgi_assert(!worker->is_guest); /* waits for what went with its provider */
+    rgi_list_remove(&request->scope);
+    actor->out_count--;
+    actor->flags |= RGI_ACTOR_LOST;
+    drop_ordered(actor);
+    /* runtime-lost: publishes to the one who frees that memory must stay. */
+    ck_pr_store_32(&worker->runtime->lost, 1);
+    rgi_actor_stop(worker, actor);
+    rgi_actor_wake(worker, actor);
+}
+
 void
 rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
                      struct rgm_request *request)
 {
     (void)worker;
+    if (actor->flags & RGI_ACTOR_LOST) {
+        scope_leave(actor, request);
+        return;
+    }
     if (request->order != NULL) {
         request->asker_flags |= RGI_REQUEST_ARRIVED;
         order_advance(actor, request->order);

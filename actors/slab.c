@@ -3,9 +3,12 @@
 /*
  * slab.c - blocks by size class.
  *
- * 1. Take pops the class's free list; else cuts a block from the fresh chunk;
- *    else gets a new chunk and hangs it into the runtime's list.
+ * 1. Take pops the class's free list; else takes all the runtime has to spare;
+ *    else cuts a block from the fresh chunk; else gets a new chunk and hangs it
+ *    into the runtime's list.
  * 2. Give pushes. Nothing is returned to libc before the runtime ends.
+ * 3. Spare blocks are pushed singly and taken all at once, so no block can be
+ *    taken and pushed again behind the back of a compare-and-swap.
  *
  * What is left of a chunk when a larger block does not fit goes to the free
  * list of its own size, so nothing is wasted.
@@ -70,6 +73,20 @@ store_add(struct rgi_slab_store *store, struct rgi_slab_chunk *chunk)
     }
 }
 
+/* Whether the runtime had any to spare. */
+static bool
+claim_spare(struct rgi_slab *slab, unsigned class)
+{
+    struct rgi_slab_block **spare = &slab->store->spare[class];
+
+    if (ck_pr_load_ptr(spare) == NULL)
+        return false;
+    slab->free[class] = ck_pr_fas_ptr(spare, NULL);
+    /* slab-spare: observes the links and whatever was written before. */
+    ck_pr_fence_acquire();
+    return slab->free[class] != NULL;
+}
+
 static bool
 refill(struct rgi_slab *slab)
 {
@@ -112,9 +129,9 @@ rgi_slab_take(struct rgi_slab *slab, size_t size_bytes)
     rgi_assert(size_bytes > 0);
     if (class == RGI_SLAB_LARGE)
         return rgi_alloc_aligned(RGI_SLAB_STEP, size_bytes);
-    block = slab->free[class];
-    if (block == NULL)
+    if (slab->free[class] == NULL && !claim_spare(slab, class))
         return cut(slab, class);
+    block = slab->free[class];
     unpoison(block, class_size(class));
     slab->free[class] = block->next;
     return block;
@@ -132,6 +149,29 @@ rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes)
 }
 
 void
+rgi_slab_give_away(struct rgi_slab *slab, void *memory, size_t size_bytes)
+{
+    unsigned class = rgi_slab_class(size_bytes);
+    struct rgi_slab_block **spare = &slab->store->spare[class];
+    struct rgi_slab_block *block = memory;
+    void *first, *seen;
+
+    if (class == RGI_SLAB_LARGE) {
+        rgi_free(memory);
+        return;
+    }
+    first = ck_pr_load_ptr(spare);
+    for (;;) {
+        block->next = first;
+        /* slab-spare: publishes the block to whoever takes the list. */
+        ck_pr_fence_release();
+        if (ck_pr_cas_ptr_value(spare, first, block, &seen))
+            return;
+        first = seen;
+    }
+}
+
+void
 rgi_slab_store_free(struct rgi_slab_store *store)
 {
     struct rgi_slab_chunk *chunk = store->first;
@@ -141,6 +181,23 @@ rgi_slab_store_free(struct rgi_slab_store *store)
 
         unpoison(chunk, RGI_SLAB_CHUNK_BYTES);
         rgi_free(chunk);
+        chunk = next;
+    }
+    store->first = NULL;
+}
+
+/* Not forgotten, only never given back. */
+static struct rgi_slab_store lost;
+
+void
+rgi_slab_store_lose(struct rgi_slab_store *store)
+{
+    struct rgi_slab_chunk *chunk = store->first;
+
+    while (chunk != NULL) {
+        struct rgi_slab_chunk *next = chunk->next;
+
+        store_add(&lost, chunk);
         chunk = next;
     }
     store->first = NULL;

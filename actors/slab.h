@@ -7,8 +7,8 @@
  *
  * Free blocks by size class, one list per class and worker, no atomics: a
  * message always comes home to the worker that took it. Blocks are multiples
- * of 64 bytes, aligned to a cache line. An actor's memory may be given back on
- * another worker than it was taken on; its chunk belongs to the runtime.
+ * of 64 bytes, aligned to a cache line. An actor may end on another worker than
+ * made it; its chunk belongs to the runtime, and its block goes there.
  */
 
 #include <stddef.h>
@@ -24,9 +24,11 @@
 struct rgi_slab_block;
 struct rgi_slab_chunk;
 
-/* All chunks of a runtime; any thread adds, destroy frees. */
+/* All chunks of a runtime; any thread adds, destroy frees. And blocks that
+ * ended on another worker than they were taken on, for whoever runs out. */
 struct rgi_slab_store {
-    struct rgi_slab_chunk *first;
+    struct rgi_slab_chunk *first;                  /* slab-store */
+    struct rgi_slab_block *spare[RGI_SLAB_CLASSES]; /* slab-spare */
 };
 
 struct rgi_slab {
@@ -48,7 +50,13 @@ rgi_slab_class(size_t size_bytes)
 void *rgi_slab_take(struct rgi_slab *slab, size_t size_bytes);
 /* Give back what was taken with that size. Thread: owner of this slab. */
 void rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes);
+/* Give back what another worker took: to the runtime, else the one who always
+ * gives would hoard what the one who always takes has to get anew. */
+void rgi_slab_give_away(struct rgi_slab *slab, void *memory,
+                        size_t size_bytes);
 
 void rgi_slab_store_free(struct rgi_slab_store *store);
+/* Leave it all where it is, for ever: somebody may still write to it. */
+void rgi_slab_store_lose(struct rgi_slab_store *store);
 
 #endif /* RGI_ACTORS_SLAB_H */

@@ -79,14 +79,35 @@ rgi_actor_unmake(struct rgm_worker *worker, struct rgm_actor *actor)
 
 /* ---- here ---- */
 
+/* The slot first: nothing may fail once the factory has run. */
+int
+rgi_spawn_local(struct rgm_worker *worker,
+                const struct rgm_behaviour *behaviour, const void *argument,
+                struct rgm_actor **ret_actor)
+{
+    struct rgi_slot *slot;
+    uint32_t index;
+    int status = rgi_slots_take(&worker->slots, &slot, &index);
+
+    if (status != 0)
+        return status;
+    status = rgi_actor_make(worker, behaviour, argument, ret_actor);
+    if (status != 0) {
+        rgi_slots_release(&worker->slots, index, false);
+        return status;
+    }
+    rgi_actor_install(
+        worker, *ret_actor,
+        rgi_address_make(worker->number, index, slot->generation));
+    return 0;
+}
+
 int
 rgm_spawn_here(struct rgm_actor *self, const struct rgm_behaviour *behaviour,
                const void *argument, struct rgm_address *ret_address)
 {
     struct rgm_worker *worker = self->worker;
-    struct rgi_slot *slot;
     struct rgm_actor *actor;
-    uint32_t index;
     int status;
 
     rgi_assert(rgi_is_owner(worker));
@@ -95,17 +116,10 @@ rgm_spawn_here(struct rgm_actor *self, const struct rgm_behaviour *behaviour,
                                ret_address);
     if (worker->draining)
         return -EPIPE;
-    status = rgi_actor_make(worker, behaviour, argument, &actor);
-    if (status != 0)
-        return status;
-    status = rgi_slots_take(&worker->slots, &slot, &index);
-    if (status != 0) {
-        rgi_actor_unmake(worker, actor);
-        return status;
-    }
-    *ret_address = rgi_address_make(worker->number, index, slot->generation);
-    rgi_actor_install(worker, actor, *ret_address);
-    return 0;
+    status = rgi_spawn_local(worker, behaviour, argument, &actor);
+    if (status == 0)
+        *ret_address = actor->address;
+    return status;
 }
 
 /* ---- loans ---- */
@@ -134,36 +148,48 @@ loan_refill(struct rgm_worker *worker, struct rgi_loan *loan, uint32_t owner)
     loan_send(worker, loan, owner, RGI_CONTROL_LEND);
 }
 
+int
+rgi_slot_lend(struct rgm_worker *worker, struct rgm_address *ret_number)
+{
+    struct rgi_slot *slot;
+    uint32_t index;
+    int status = rgi_slots_take(&worker->slots, &slot, &index);
+
+    if (status != 0)
+        return status;
+    slot->state = RGI_SLOT_LENT;
+    slot->u.waiting = NULL;
+    worker->slots.lent++;
+    *ret_number = rgi_address_make(worker->number, index, slot->generation);
+    return 0;
+}
+
+void
+rgi_slot_take_back(struct rgm_worker *worker, struct rgm_address number)
+{
+    rgi_assert(rgi_slot_find(&worker->slots, number)->state == RGI_SLOT_LENT);
+    worker->slots.lent--;
+    rgi_slots_release(&worker->slots, rgi_address_slot(number), false);
+}
+
 /* Owner: fill the borrower's node with numbers. Fewer are no error. */
 static void
 lend(struct rgm_worker *worker, struct rgi_loan *loan)
 {
-    struct rgi_slot *slot;
-    uint32_t index;
-
     while (loan->travelling_count < loan->travelling_wanted &&
            !worker->draining &&
-           rgi_slots_take(&worker->slots, &slot, &index) == 0) {
-        slot->state = RGI_SLOT_LENT;
-        slot->u.waiting = NULL;
-        worker->slots.lent++;
-        loan->travelling[loan->travelling_count++] =
-            rgi_address_make(worker->number, index, slot->generation);
-    }
+           rgi_slot_lend(worker, &loan->travelling[loan->travelling_count]) ==
+               0)
+        loan->travelling_count++;
 }
 
 /* Owner: numbers come back unused; nobody was ever told of them. */
 static void
 take_back(struct rgm_worker *worker, struct rgi_loan *loan)
 {
-    while (loan->travelling_count > 0) {
-        struct rgm_address number = loan->travelling[--loan->travelling_count];
-
-        rgi_assert(rgi_slot_find(&worker->slots, number)->state ==
-                   RGI_SLOT_LENT);
-        worker->slots.lent--;
-        rgi_slots_release(&worker->slots, rgi_address_slot(number), false);
-    }
+    while (loan->travelling_count > 0)
+        rgi_slot_take_back(worker,
+                           loan->travelling[--loan->travelling_count]);
 }
 
 /* Borrower: the node is home. */
@@ -353,6 +379,7 @@ spawn_arrived(struct rgm_worker *worker, struct rgm_message *message)
     struct rgi_spawn *spawn =
         rgi_container_of(message, struct rgi_spawn, message);
 
+    spawn->actor->flags |= RGI_ACTOR_FOREIGN;
     rgi_actor_install(worker, spawn->actor, message->to);
     spawn->actor = NULL;
     rgi_send_home(worker, message, 0);
@@ -430,7 +457,7 @@ rgi_stop_control(struct rgm_worker *worker, struct rgm_message *message)
         worker->messages_out--;
         return;
     }
-    rgi_actor_control(worker, message);
+    rgi_actor_stop_at(worker, message->to);
     rgi_send_home(worker, message, 0);
 }
 
@@ -439,15 +466,12 @@ rgm_stop_address(struct rgm_actor *self, struct rgm_address address)
 {
     struct rgm_worker *worker = self->worker;
     uint32_t number = rgm_address_worker(address);
-    struct rgi_slot *slot;
 
     rgi_assert(rgi_is_owner(worker));
     if (number >= worker->workers_count)
         return 0;
     if (number != worker->number)
         return stop_remote(worker, address);
-    slot = rgi_slot_find(&worker->slots, address);
-    if (slot != NULL && slot->state == RGI_SLOT_LIVE)
-        rgi_actor_stop(worker, slot->u.actor);
+    rgi_actor_stop_at(worker, address);
     return 0;
 }

@@ -24,6 +24,8 @@
 
 #include "actors/runtime.h"
 
+#include "base/bell.h"
+
 /* ---- 1. sort ---- */
 
 static void
@@ -115,15 +117,42 @@ has_work(const struct rgm_worker *worker)
            worker->flush_again;
 }
 
+/*
+ * The provider has ended with an error: whatever it still holds is lost, since
+ * the kernel may go on writing to it. The worker goes on without, so that
+ * everything else comes home, and the whole runtime stops.
+ */
 static void
 fail(struct rgm_worker *worker, int error)
 {
     struct rgm_runtime *runtime = worker->runtime;
 
     worker->failure = error;
+    rgi_operations_lose(worker);
     /* runtime-failure: publishes the first failure to whoever waits. */
     (void)ck_pr_cas_32((uint32_t *)&runtime->failure, 0, (uint32_t)error);
     rgm_runtime_stop(runtime);
+}
+
+/* Without a provider there are the bell and the deadline to wait for. */
+static void
+wait_without_provider(struct rgm_worker *worker, uint64_t deadline_ns)
+{
+    int bell = worker->runtime->places[worker->number].bell;
+    uint64_t now_ns;
+
+    if (deadline_ns == 0 || worker->turn.first != NULL)
+        return;
+    now_ns = worker->provider->ops->now(worker->provider);
+    if (deadline_ns != RGM_NEVER)
+        deadline_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    worker->turn.rang |= rgi_bell_await(bell, deadline_ns);
+}
+
+static inline uint64_t
+work_done(const struct rgm_worker *worker)
+{
+    return worker->counters.deliveries + worker->counters.spawned;
 }
 
 static inline void
@@ -134,7 +163,11 @@ provider_turn(struct rgm_worker *worker, uint64_t deadline_ns)
     int status;
 
     worker->entries_new = false;
-    worker->provider_seen = worker->counters.deliveries;
+    worker->provider_seen = work_done(worker);
+    if (__builtin_expect(worker->failure != 0, 0)) {
+        wait_without_provider(worker, deadline_ns);
+        return;
+    }
     status = provider->ops->wait(provider, deadline_ns, &worker->turn);
 
     if (provider->kernel_entries != entries)
@@ -273,8 +306,7 @@ static inline bool
 provider_is_due(const struct rgm_worker *worker)
 {
     return worker->entries_new || peek(&worker->provider->peek) ||
-           worker->counters.deliveries - worker->provider_seen >=
-               DELIVERIES_PER_LOOK;
+           work_done(worker) - worker->provider_seen >= DELIVERIES_PER_LOOK;
 }
 
 /* An idle worker submits and waits in one system call; one that may spin
@@ -338,6 +370,13 @@ close_inbox(struct rgm_worker *worker)
         rgi_flush_all(worker);
     } while (has_work(worker));
     rgi_inbox_close_end(worker->inbox);
+}
+
+void
+rgi_worker_close(struct rgm_worker *worker)
+{
+    worker->draining = true;
+    close_inbox(worker);
 }
 
 static void

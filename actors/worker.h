@@ -40,6 +40,7 @@ enum rgi_message_state {
 /* Flags of a message; RGI_MESSAGE_URGENT is in mailbox/mail.h. */
 #define RGI_MESSAGE_ANSWER 0x02 /* home, for its asker's callback */
 #define RGI_MESSAGE_TAKEN 0x04  /* from the slab, given back when home */
+#define RGI_MESSAGE_LOST 0x08   /* home, but its record is not: see fail */
 
 /* The runtime's own messages (kind RGM_KIND_CONTROL). */
 enum rgi_control {
@@ -174,6 +175,8 @@ enum rgi_life {
 #define RGI_ACTOR_RETIRES 0x02 /* is to be told of the stop */
 #define RGI_ACTOR_ROOT 0x04    /* its end stops the runtime */
 #define RGI_ACTOR_TOLD 0x08    /* `retiring` has run */
+#define RGI_ACTOR_FOREIGN 0x10 /* made by another thread, from its slab */
+#define RGI_ACTOR_LOST 0x20    /* something of its went with a provider */
 
 /* ---- the idle spinner: actors/spinner.c ---- */
 
@@ -205,7 +208,7 @@ struct rgm_worker {
     /* home.c: what is sent and what comes home. */
     struct rgi_mail mail;
     uint64_t dirty; /* bit i: outboxes[i] is not empty */
-    uint64_t dirty_since_ns;
+    uint64_t dirty_since_ns; /* when that was first seen; 0: not yet */
     struct rgi_outbox outboxes[RGM_WORKERS_MAX];
     struct rgi_lane *lanes; /* workers_count, then the late ones */
     uint32_t messages_out;
@@ -371,7 +374,8 @@ void rgi_actors_retire(struct rgm_worker *worker);
 /* Make a prepared actor live in a slot that is taken or lent. */
 void rgi_actor_install(struct rgm_worker *worker, struct rgm_actor *actor,
                        struct rgm_address address);
-void rgi_actor_control(struct rgm_worker *worker, struct rgm_message *message);
+/* Stop whoever lives at an address of this worker, or is still to come. */
+void rgi_actor_stop_at(struct rgm_worker *worker, struct rgm_address address);
 
 static inline void
 rgi_actor_wake(struct rgm_worker *worker, struct rgm_actor *actor)
@@ -407,6 +411,9 @@ rgi_actor_push(struct rgm_worker *worker, struct rgm_actor *actor,
  * turn in an order). */
 void rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
                           struct rgm_request *request);
+/* A request of this worker's went with a provider: there will be no answer,
+ * and its record is nobody's. */
+void rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request);
 /* Complete a request of this worker's without its having been anywhere. */
 void rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
                       int status);
@@ -432,6 +439,8 @@ bool rgi_is_cleanup(const struct rgm_message *message);
 void rgi_timers_turn(struct rgm_worker *worker);
 /* Deliver the completions collected. */
 void rgi_completions_deliver(struct rgm_worker *worker);
+/* The provider has ended: give up what it holds. */
+void rgi_operations_lose(struct rgm_worker *worker);
 /* Cancel what was asked from elsewhere: the worker drains. */
 void rgi_operate_close(struct rgm_worker *worker);
 
@@ -442,6 +451,13 @@ int rgi_actor_make(struct rgm_worker *maker,
                    const struct rgm_behaviour *behaviour, const void *argument,
                    struct rgm_actor **ret_actor);
 void rgi_actor_unmake(struct rgm_worker *worker, struct rgm_actor *actor);
+/* Spawn on this very worker. */
+int rgi_spawn_local(struct rgm_worker *worker,
+                    const struct rgm_behaviour *behaviour,
+                    const void *argument, struct rgm_actor **ret_actor);
+/* Reserve a number of this worker's slots for somebody; get it back unused. */
+int rgi_slot_lend(struct rgm_worker *worker, struct rgm_address *ret_number);
+void rgi_slot_take_back(struct rgm_worker *worker, struct rgm_address number);
 int rgi_loans_init(struct rgm_worker *worker);
 void rgi_loans_deinit(struct rgm_worker *worker);
 /* Give back all borrowed numbers; true when every node is home too. */
@@ -488,5 +504,7 @@ void rgi_spinner_parked(struct rgi_spinner *spinner, uint64_t parked_ns);
 
 /* Turns until the worker has closed. */
 void rgi_worker_loop(struct rgm_worker *worker);
+/* Close one that never ran: what was sent to it goes home. */
+void rgi_worker_close(struct rgm_worker *worker);
 
 #endif /* RGI_ACTORS_WORKER_H */
