@@ -203,7 +203,7 @@ heap_place(struct store *store, uint32_t at, struct store_deadline deadline)
     while (at > 0) {
         uint32_t parent = (at - 1) / 2;
 
-        if (store->heap[parent].expires_ns <= deadline.expires_ns)
+        if (store->heap[parent].expires_ms <= deadline.expires_ms)
             break;
         heap_set(store, at, store->heap[parent]);
         at = parent;
@@ -212,10 +212,10 @@ heap_place(struct store *store, uint32_t at, struct store_deadline deadline)
         uint32_t child = at * 2 + 1;
 
         if (child + 1 < store->heap_count &&
-            store->heap[child + 1].expires_ns < store->heap[child].expires_ns)
+            store->heap[child + 1].expires_ms < store->heap[child].expires_ms)
             child++;
         if (child >= store->heap_count ||
-            store->heap[child].expires_ns >= deadline.expires_ns)
+            store->heap[child].expires_ms >= deadline.expires_ms)
             break;
         heap_set(store, at, store->heap[child]);
         at = child;
@@ -253,21 +253,21 @@ heap_reserve(struct store *store)
 
 int
 store_expire(struct store *store, struct store_entry *entry,
-             uint64_t expires_ns)
+             uint64_t expires_ms)
 {
-    bool was = entry->expires_ns != RGM_NEVER;
-    bool is = expires_ns != RGM_NEVER;
+    bool was = entry->expires_ms != RGM_NEVER;
+    bool is = expires_ms != RGM_NEVER;
 
     if (is && !was && !heap_reserve(store))
         return -ENOMEM;
-    entry->expires_ns = expires_ns;
+    entry->expires_ms = expires_ms;
     if (was && !is)
         heap_remove(store, entry->heap_at);
     if (is && !was)
         entry->heap_at = store->heap_count++;
     if (is)
         heap_place(store, entry->heap_at,
-                   (struct store_deadline){expires_ns, entry});
+                   (struct store_deadline){expires_ms, entry});
     return 0;
 }
 
@@ -283,7 +283,7 @@ entry_free(struct store_entry *entry)
 void
 store_delete(struct store *store, struct store_entry *entry)
 {
-    if (entry->expires_ns != RGM_NEVER)
+    if (entry->expires_ms != RGM_NEVER)
         heap_remove(store, entry->heap_at);
     HASH_DEL(store->entries, entry);
     entry_free(entry);
@@ -291,13 +291,13 @@ store_delete(struct store *store, struct store_entry *entry)
 
 struct store_entry *
 store_find(struct store *store, struct bytes key, uint64_t hash,
-           uint64_t now_ns)
+           uint64_t now_ms)
 {
     struct store_entry *entry = NULL;
 
     HASH_FIND_BYHASHVALUE(hh, store->entries, key.data,
                           (unsigned)key.length_bytes, (unsigned)hash, entry);
-    if (entry == NULL || entry->expires_ns > now_ns)
+    if (entry == NULL || entry->expires_ms >= now_ms)
         return entry;
     store->expired++;
     store_delete(store, entry);
@@ -316,7 +316,7 @@ entry_make(struct bytes key, size_t value_bytes)
     if (entry == NULL)
         return NULL;
     memset(entry, 0, sizeof(*entry));
-    entry->expires_ns = RGM_NEVER;
+    entry->expires_ms = RGM_NEVER;
     entry->key_bytes = (uint32_t)key.length_bytes;
     entry->small_capacity = (uint32_t)room;
     entry->kind = STORE_SMALL;
@@ -357,9 +357,9 @@ entry_replace(struct store *store, struct store_entry *old, struct bytes key,
 
     if (status != 0)
         return status;
-    (*ret_entry)->expires_ns = old->expires_ns;
+    (*ret_entry)->expires_ms = old->expires_ms;
     (*ret_entry)->heap_at = old->heap_at;
-    if (old->expires_ns != RGM_NEVER)
+    if (old->expires_ms != RGM_NEVER)
         store->heap[old->heap_at].entry = *ret_entry;
     HASH_DEL(store->entries, old);
     entry_free(old);
@@ -368,14 +368,14 @@ entry_replace(struct store *store, struct store_entry *old, struct bytes key,
 
 int
 store_put(struct store *store, struct store_entry *entry, struct bytes key,
-          uint64_t hash, const struct store_value *value, uint64_t expires_ns)
+          uint64_t hash, const struct store_value *value, uint64_t expires_ms)
 {
     size_t length = value->bytes.length_bytes;
     int status;
 
-    if (expires_ns == STORE_SAME_EXPIRY)
-        expires_ns = entry != NULL ? entry->expires_ns : RGM_NEVER;
-    if (expires_ns != RGM_NEVER && !heap_reserve(store))
+    if (expires_ms == STORE_SAME_EXPIRY)
+        expires_ms = entry != NULL ? entry->expires_ms : RGM_NEVER;
+    if (expires_ms != RGM_NEVER && !heap_reserve(store))
         return -ENOMEM;
     if (entry == NULL)
         status = entry_add(store, key, hash, value, &entry);
@@ -383,17 +383,17 @@ store_put(struct store *store, struct store_entry *entry, struct bytes key,
         status = entry_replace(store, entry, key, hash, value, &entry);
     else
         status = entry_set(entry, value);
-    if (status == 0 && expires_ns != entry->expires_ns)
-        status = store_expire(store, entry, expires_ns);
+    if (status == 0 && expires_ms != entry->expires_ms)
+        status = store_expire(store, entry, expires_ms);
     return status;
 }
 
 size_t
-store_remove_expired(struct store *store, uint64_t now_ns, size_t limit)
+store_remove_expired(struct store *store, uint64_t now_ms, size_t limit)
 {
     size_t count = 0;
 
-    while (count < limit && store_next_expiry(store) <= now_ns) {
+    while (count < limit && store_next_expiry(store) < now_ms) {
         store_delete(store, store->heap[0].entry);
         count++;
     }

@@ -10,8 +10,9 @@
  * blocks that are never changed: a view of one is all a reader needs, and it
  * stays right whatever happens to the key.
  *
- * Time is an argument, in ns; a key is gone at its deadline exactly. The hash
- * is an argument too, since whoever chose the worker has computed it.
+ * Time is an argument, in ms, and a key is gone when its deadline has passed:
+ * it is never early. The hash is an argument too, since whoever chose the
+ * worker has computed it.
  *
  * Thread: owner, for all of it; views may be dropped anywhere.
  */
@@ -35,7 +36,7 @@
 
 struct store_entry {
     UT_hash_handle hh;
-    uint64_t expires_ns; /* RGM_NEVER: it does not */
+    uint64_t expires_ms; /* RGM_NEVER: it does not */
     uint32_t heap_at;
     uint32_t key_bytes;
     uint32_t value_bytes;
@@ -46,7 +47,7 @@ struct store_entry {
 };
 
 struct store_deadline {
-    uint64_t expires_ns;
+    uint64_t expires_ms;
     struct store_entry *entry;
 };
 
@@ -86,7 +87,7 @@ store_count(const struct store *store)
 /* The entry of the key, or NULL; an expired one is removed instead. It is
  * valid until the store is changed. */
 struct store_entry *store_find(struct store *store, struct bytes key,
-                               uint64_t hash, uint64_t now_ns);
+                               uint64_t hash, uint64_t now_ms);
 
 /* As an expiry: leave it as it is. */
 #define STORE_SAME_EXPIRY 0
@@ -100,7 +101,7 @@ struct store_entry *store_find(struct store *store, struct bytes key,
 RGM_MUST_USE int store_put(struct store *store, struct store_entry *entry,
                            struct bytes key, uint64_t hash,
                            const struct store_value *value,
-                           uint64_t expires_ns);
+                           uint64_t expires_ms);
 
 /* Put more behind a value. Returns: 0, -ENOMEM, or -EFBIG when it would become
  * longer than STORE_VALUE_MAX; then nothing has changed. */
@@ -108,7 +109,7 @@ RGM_MUST_USE int store_append(struct store_entry *entry, struct bytes more);
 
 /* Set when it expires, or RGM_NEVER. Returns: 0, or -ENOMEM. */
 RGM_MUST_USE int store_expire(struct store *store, struct store_entry *entry,
-                              uint64_t expires_ns);
+                              uint64_t expires_ms);
 
 void store_delete(struct store *store, struct store_entry *entry);
 
@@ -127,11 +128,11 @@ bool store_view(const struct store_entry *entry, struct rgm_view *ret_view);
 static inline uint64_t
 store_next_expiry(const struct store *store)
 {
-    return store->heap_count > 0 ? store->heap[0].expires_ns : RGM_NEVER;
+    return store->heap_count > 0 ? store->heap[0].expires_ms : RGM_NEVER;
 }
 
 /* Remove at most `limit` keys whose time has come. Returns how many. */
-size_t store_remove_expired(struct store *store, uint64_t now_ns,
+size_t store_remove_expired(struct store *store, uint64_t now_ms,
                             size_t limit);
 
 #endif /* KV_STORE_H */

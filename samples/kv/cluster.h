@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KV_CLUSTER_H
+#define KV_CLUSTER_H
+
+/*
+ * cluster.h - who owns a key, and what do the actors of one worker share?
+ *
+ *     key --hash--> slot --> worker --> its shard
+ *
+ * struct cluster is written before the first connection and constant from then
+ * on. Each struct kv_worker is touched by the actors of that worker alone.
+ *
+ * When the server stops, who goes last? Connections finish what they have and
+ * go; the acceptor of a worker goes when its last connection has (`emptied`);
+ * the server hears from each acceptor (`retired`) and then stops those that
+ * were asked until then: the shards and the sequencer.
+ */
+
+#include <ringmail/runtime.h>
+#include <ringmail/stream.h>
+
+#include "samples/kv/bytes.h"
+
+struct flight;
+
+/* How the keys' hashes are dealt out: the top bits of the hash are the slot. */
+#define CLUSTER_SLOT_BITS 14
+
+/* The limits, with their defaults; 0 in an option means the default. */
+struct limits {
+    uint32_t pipeline;     /* commands of a connection that are out */
+    uint32_t bulk_bytes;   /* of one bulk string */
+    uint32_t output_bytes; /* replies not yet written: then no more commands */
+    uint64_t grace_ns;     /* for replies to be written when stopping */
+};
+#define LIMIT_PIPELINE 1024
+#define LIMIT_OUTPUT_BYTES (1024 * 1024)
+#define LIMIT_GRACE_NS (5 * RGM_NS_PER_S)
+
+/* The pool of a worker: what its connections read into. Each of these may hold
+ * a slot: a read that has data, a command that is out and points into what was
+ * read, and the rest of what was read while such commands are out. */
+#define POOL_SLOT_BYTES 16384
+#define POOL_SLOTS 256
+
+/* What the actors of one worker share. Its own cache lines. */
+struct kv_worker {
+    _Alignas(64) const struct cluster *cluster;
+    struct rgm_pool *pool;
+    struct rgm_address shard;
+    struct rgm_address acceptor;
+    /* Of connection.c and acceptor.c. */
+    uint32_t connections_count;
+    bool retiring; /* the acceptor waits for the last connection */
+    /* Of output.c: flights that are not in use. */
+    struct flight *flights;
+    uint32_t flights_count;
+    uint32_t number;
+    uint64_t connections_total;
+    uint64_t commands_total;
+};
+
+struct cluster {
+    uint32_t workers_count;
+    uint16_t port;
+    struct limits limits;
+    uint64_t started_ns;
+    const char *provider;
+    struct rgm_address sequencer;
+    struct rgm_address server;
+    struct rgm_address shards[RGM_WORKERS_MAX];
+    struct kv_worker *workers; /* workers_count of them */
+};
+
+/* A connection to its worker's acceptor: the last one has closed. */
+struct emptied {
+    struct rgm_request request;
+};
+RGM_REQUEST(emptied);
+
+/* An acceptor to the server: its worker has no connections any more. */
+struct retired {
+    struct rgm_request request;
+};
+RGM_REQUEST(retired);
+
+static inline uint32_t
+cluster_shard(const struct cluster *cluster, uint64_t hash)
+{
+    uint64_t slot = hash >> (64 - CLUSTER_SLOT_BITS);
+
+    return (uint32_t)((slot * cluster->workers_count) >> CLUSTER_SLOT_BITS);
+}
+
+static inline uint64_t
+cluster_all(const struct cluster *cluster)
+{
+    return cluster->workers_count == 64
+               ? UINT64_MAX
+               : (UINT64_C(1) << cluster->workers_count) - 1;
+}
+
+#endif /* KV_CLUSTER_H */

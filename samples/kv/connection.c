@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * connection.c - how does a client get its answers, in order, and no more
+ * than it takes?
+ *
+ * `settled` runs after each batch of what reached the connection, and calls
+ * four functions:
+ *
+ * 1. take_commands: while there is room and the parser has a command, ask the
+ *    command's owner, in order.
+ * 2. start_write: when replies are there and no write is out, one write of all.
+ * 3. start_read: when there is room and nothing is left to parse, one read.
+ * 4. wind_up: when nothing is left to do and no more can come, close.
+ *
+ * "Room" is a place in the order and less than a limit of replies that wait.
+ * A client that does not read its replies is not read from, and that is all:
+ * its memory is bounded, the others do not notice.
+ *
+ * A command of keys on several workers is ordered by the sequencer, everything
+ * else by its shard. Between the two roads there is no order, so such a command
+ * is a fence: it is asked when all before it are answered, and what is behind
+ * it waits for its answer.
+ *
+ * How it ends:
+ *   the peer sends no more   what it sent is answered, then closed
+ *   QUIT, a protocol error   that is answered, then closed
+ *   an error, no memory      closed as soon as nothing is out (`broken`)
+ *   the server stops         no more is read; what was read is answered, within
+ *                            a time. If it was busy, it says that it sends no
+ *                            more and reads on to the peer's end, because a
+ *                            close with unread bytes destroys replies on their
+ *                            way.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "samples/kv/command.h"
+#include "samples/kv/commands.h"
+#include "samples/kv/connection.h"
+#include "samples/kv/output.h"
+#include "samples/kv/reply.h"
+#include "samples/kv/resp.h"
+
+/* Below this it is not worth it to read a bulk string to its place. */
+#define READ_TO_PLACE_MIN POOL_SLOT_BYTES
+
+/* The end of a connection, in this order. */
+enum phase { PHASE_SERVING, PHASE_LINGERING, PHASE_CLOSING, PHASE_GONE };
+
+struct connection {
+    struct rgm_actor actor;
+    struct kv_worker *worker;
+    struct rgm_stream stream;
+    struct rgm_order order;
+    struct output output;
+    struct resp resp;
+    struct group *fence;     /* waits for the order to be empty */
+    struct rgm_sleep *grace; /* when stopping and busy */
+    uint64_t id;
+    uint8_t phase;
+    bool fenced;       /* a fence waits or is out */
+    bool operating;    /* `operation` is out */
+    bool input_ended;  /* no more is read */
+    bool input_done;   /* no more is parsed */
+    bool input_pooled; /* what is being parsed is a pool's slot */
+    bool broken;       /* nothing is written any more */
+    bool cancelled;    /* what is out has been asked to stop */
+    bool busy;         /* had something to do when the server stopped */
+    union {            /* one at a time */
+        struct rgm_read read;
+        struct rgm_read_pooled pooled;
+        struct rgm_shutdown shutdown;
+        struct rgm_close close;
+        struct emptied emptied;
+    } operation;
+};
+
+RGM_FACTORY(connection, connected, connection_make);
+RGM_HOOK(connection, connection_settled);
+RGM_HOOK(connection, connection_retiring);
+RGM_HOOK(connection, connection_stopped);
+RGM_ANSWER(connection, command, on_command);
+RGM_ANSWER(connection, group, on_group);
+RGM_ANSWER(connection, rgm_read, on_read);
+RGM_ANSWER(connection, rgm_read_pooled, on_read_pooled);
+RGM_ANSWER(connection, rgm_write, on_written);
+RGM_ANSWER(connection, rgm_shutdown, on_shutdown);
+RGM_ANSWER(connection, rgm_close, on_closed);
+RGM_ANSWER(connection, rgm_sleep, on_grace_over);
+RGM_ANSWER(connection, emptied, on_emptied);
+
+const struct rgm_behaviour connection_behaviour = {
+    .name = "connection",
+    .size_bytes = sizeof(struct connection),
+    .factory = RGM_MAKE(connection, connection_make),
+    .settled = RGM_DO(connection, connection_settled),
+    .retiring = RGM_DO(connection, connection_retiring),
+    .stopped = RGM_DO(connection, connection_stopped),
+};
+
+_Static_assert(sizeof(struct connection) <= 768,
+               "an idle connection is less than 1 KiB");
+
+static int
+connection_make(struct connection *self, const struct connected *connected)
+{
+    struct kv_worker *worker = connected->worker;
+    const struct limits *limits = &worker->cluster->limits;
+
+    self->worker = worker;
+    self->stream = *connected->stream;
+    rgm_order_init(&self->order, limits->pipeline);
+    resp_init(&self->resp, limits->bulk_bytes);
+    worker->connections_count++;
+    worker->connections_total++;
+    self->id = worker->connections_total * worker->cluster->workers_count +
+               worker->number;
+    return 0;
+}
+
+static void
+connection_stopped(struct connection *self)
+{
+    free(self->grace);
+}
+
+static bool
+has_room(const struct connection *self)
+{
+    return !rgm_order_full(&self->order) && !self->fenced &&
+           output_bytes(&self->output) <
+               self->worker->cluster->limits.output_bytes;
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* Nothing more is written or read: only what is out is waited for. */
+static void
+break_off(struct connection *self)
+{
+    self->broken = true;
+    self->input_ended = true;
+    self->input_done = true;
+    output_drop(&self->output, self->worker);
+    if (output_is_out(&self->output))
+        rgm_cancel(self, output_operation(&self->output));
+}
+
+/* ------------------------------------------------------------------- asking */
+
+/* A reply that is known: at once if it is its turn, else in its turn. */
+static void
+answer_raw(struct connection *self, const char *bytes, size_t length)
+{
+    struct command *command;
+
+    if (self->order.count == 0) {
+        output_add(&self->output, self->worker, bytes, length);
+        return;
+    }
+    command = command_take(&self->actor, length);
+    if (command == NULL) {
+        break_off(self);
+        return;
+    }
+    memcpy(command->bytes, bytes, length);
+    command->reply = REPLY_RAW;
+    command->value = (struct bytes){command->bytes, length};
+    rgm_answered_in(self, &self->order, command, 0,
+                    RGM_REPLY(connection, command, on_command));
+}
+
+/* Bytes of the command, as a bulk string. */
+static void
+answer_echo(struct connection *self, struct bytes bytes)
+{
+    struct command *command;
+    struct rgm_view whole;
+    size_t own_bytes;
+
+    if (self->order.count == 0 && bytes.length_bytes <= OUTPUT_COPY_MAX) {
+        reply_bulk(&self->output, self->worker, bytes);
+        return;
+    }
+    command = command_take(&self->actor, 0);
+    if (command == NULL) {
+        break_off(self);
+        return;
+    }
+    whole = resp_hold(&self->resp, &own_bytes);
+    command->reply = REPLY_VIEW;
+    command->view =
+        rgm_view_of(whole.block, bytes.data, bytes.length_bytes);
+    rgm_view_drop(&whole);
+    rgm_answered_in(self, &self->order, command, 0,
+                    RGM_REPLY(connection, command, on_command));
+}
+
+static void
+ask_group(struct connection *self, struct group *group)
+{
+    rgm_ask_in(self, &self->order, group,
+               RGM_REPLY(connection, group, on_group));
+}
+
+static bool
+is_fence(const struct group *group)
+{
+    return (group->shards & (group->shards - 1)) != 0;
+}
+
+static void
+start_group(struct connection *self, struct group *group)
+{
+    if (is_fence(group)) {
+        self->fenced = true;
+        self->fence = group;
+    } else {
+        ask_group(self, group);
+    }
+}
+
+static void
+start_fence(struct connection *self)
+{
+    struct group *group = self->fence;
+
+    if (group == NULL || self->order.count > 0)
+        return;
+    self->fence = NULL;
+    ask_group(self, group);
+}
+
+static void
+start_command(struct connection *self)
+{
+    struct plan plan;
+
+    plan.self = &self->actor;
+    plan.worker = self->worker;
+    plan.resp = &self->resp;
+    plan.id = self->id;
+    self->worker->commands_total++;
+    plan_make(&plan);
+    switch (plan.kind) {
+    case PLAN_COMMAND:
+        rgm_ask_in(self, &self->order, plan.command,
+                   RGM_REPLY(connection, command, on_command));
+        break;
+    case PLAN_GROUP:
+        start_group(self, plan.group);
+        break;
+    case PLAN_ECHO:
+        answer_echo(self, plan.echo);
+        break;
+    case PLAN_QUIT:
+        self->input_done = true;
+        answer_raw(self, plan.raw, plan.raw_bytes);
+        break;
+    case PLAN_RAW:
+        answer_raw(self, plan.raw, plan.raw_bytes);
+        break;
+    case PLAN_FAILED:
+        break_off(self);
+        break;
+    }
+}
+
+static void
+answer_protocol_error(struct connection *self)
+{
+    char text[128];
+    size_t length = resp_error(&self->resp, text + 1, sizeof(text) - 3);
+
+    text[0] = '-';
+    memcpy(text + 1 + length, "\r\n", 2);
+    self->input_done = true;
+    answer_raw(self, text, length + 3);
+}
+
+static void
+take_commands(struct connection *self)
+{
+    start_fence(self);
+    while (!self->input_done && has_room(self)) {
+        enum resp_result result = resp_next(&self->resp);
+
+        if (result == RESP_MORE)
+            return;
+        if (result == RESP_ERROR) {
+            answer_protocol_error(self);
+            return;
+        }
+        start_command(self);
+        resp_consume(&self->resp);
+        start_fence(self);
+    }
+}
+
+static void
+on_command(struct connection *self, struct command *command)
+{
+    if (!self->broken)
+        reply_command(&self->output, self->worker, command);
+    rgm_view_drop(&command->view);
+    command_give(&self->actor, command);
+}
+
+static void
+on_group(struct connection *self, struct group *group)
+{
+    if (!self->broken)
+        reply_group(&self->output, self->worker, group,
+                    rgm_now(&self->actor));
+    if (is_fence(group))
+        self->fenced = false;
+    group_clear(group);
+    group_give(&self->actor, group);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static void
+start_write(struct connection *self)
+{
+    struct rgm_write *write;
+
+    if (self->output.failed)
+        break_off(self);
+    if (self->broken || output_is_out(&self->output) ||
+        !output_is_waiting(&self->output))
+        return;
+    write = output_start(&self->output, &self->stream);
+    if (write != NULL)
+        rgm_ask(self, write, RGM_REPLY(connection, rgm_write, on_written));
+    else
+        break_off(self);
+}
+
+static void
+on_written(struct connection *self, struct rgm_write *write)
+{
+    int status = rgm_status(write);
+
+    output_finish(&self->output, self->worker);
+    if (status != 0)
+        break_off(self);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static void
+ask_read(struct connection *self)
+{
+    void *memory = NULL;
+    size_t missing =
+        resp_room(&self->resp, READ_TO_PLACE_MIN, &memory);
+
+    self->operating = true;
+    if (missing > 0) {
+        rgm_stream_read(&self->operation.read, &self->stream, memory, missing);
+        rgm_ask(self, &self->operation.read,
+                RGM_REPLY(connection, rgm_read, on_read));
+        return;
+    }
+    rgm_stream_read_pooled(&self->operation.pooled, &self->stream,
+                           self->worker->pool);
+    rgm_ask(self, &self->operation.pooled,
+            RGM_REPLY(connection, rgm_read_pooled, on_read_pooled));
+}
+
+static void
+start_read(struct connection *self)
+{
+    if (self->operating || self->input_ended || self->input_done)
+        return;
+    if (!has_room(self)) {
+        /* The client may leave us so for long: the slot is for others. */
+        if (self->input_pooled && output_is_out(&self->output) &&
+            resp_spill(&self->resp) == 0)
+            self->input_pooled = false;
+        return;
+    }
+    if (resp_hungry(&self->resp))
+        ask_read(self);
+}
+
+/* What both kinds of read do with how they ended. */
+static void
+read_ended(struct connection *self, int status, bool end)
+{
+    self->operating = false;
+    self->cancelled = false;
+    if (end)
+        self->input_ended = true;
+    if (status != 0 && status != -ECANCELED)
+        break_off(self);
+}
+
+static void
+on_read(struct connection *self, struct rgm_read *read)
+{
+    resp_filled(&self->resp, read->count);
+    read_ended(self, rgm_status(read), read->end);
+}
+
+static void
+on_read_pooled(struct connection *self, struct rgm_read_pooled *read)
+{
+    struct rgm_view piece;
+
+    read_ended(self, rgm_status(read), read->end);
+    if (!rgm_lease_active(&read->lease))
+        return;
+    if (self->phase != PHASE_SERVING || self->input_done ||
+        rgm_lease_freeze(&read->lease, &piece) != 0) {
+        rgm_lease_drop(&read->lease);
+        return;
+    }
+    resp_feed(&self->resp, piece);
+    self->input_pooled = true;
+}
+
+/* ------------------------------------------------------------------ winding up */
+
+static bool
+has_nothing_to_do(const struct connection *self)
+{
+    if (self->order.count > 0 || self->fence != NULL ||
+        output_is_out(&self->output) || output_is_waiting(&self->output))
+        return false;
+    return self->input_done ||
+           (self->input_ended && resp_hungry(&self->resp));
+}
+
+static void
+start_close(struct connection *self)
+{
+    self->phase = PHASE_CLOSING;
+    self->operating = true;
+    rgm_stream_close(&self->operation.close, &self->stream);
+    rgm_ask(self, &self->operation.close,
+            RGM_REPLY(connection, rgm_close, on_closed));
+}
+
+static void
+start_lingering(struct connection *self)
+{
+    self->phase = PHASE_LINGERING;
+    self->operating = true;
+    rgm_stream_shutdown(&self->operation.shutdown, &self->stream);
+    rgm_ask(self, &self->operation.shutdown,
+            RGM_REPLY(connection, rgm_shutdown, on_shutdown));
+}
+
+static void
+on_shutdown(struct connection *self, struct rgm_shutdown *shutdown)
+{
+    self->operating = false;
+    if (rgm_status(shutdown) != 0)
+        break_off(self);
+    else
+        self->input_ended = self->broken; /* else read on, to the peer's end */
+}
+
+/* What is read now is for nobody. */
+static void
+linger(struct connection *self)
+{
+    if (self->input_ended)
+        start_close(self);
+    else
+        ask_read(self);
+}
+
+static void
+wind_up(struct connection *self)
+{
+    if (self->operating) {
+        if ((self->broken || (self->phase == PHASE_SERVING &&
+                              has_nothing_to_do(self))) &&
+            self->phase < PHASE_CLOSING && !self->cancelled) {
+            self->cancelled = true;
+            rgm_cancel_request(&self->actor, &self->operation.read.request);
+        }
+        return;
+    }
+    if (self->phase == PHASE_LINGERING)
+        linger(self);
+    else if (self->phase == PHASE_SERVING && has_nothing_to_do(self) &&
+             self->busy && !self->broken)
+        start_lingering(self);
+    else if (self->phase == PHASE_SERVING && has_nothing_to_do(self))
+        start_close(self);
+}
+
+static void
+connection_settled(struct connection *self)
+{
+    if (self->phase == PHASE_SERVING) {
+        take_commands(self);
+        start_write(self);
+        start_read(self);
+    }
+    wind_up(self);
+}
+
+/* The acceptor waits for the last one; the last one tells it. */
+static void
+on_closed(struct connection *self, struct rgm_close *close)
+{
+    struct kv_worker *worker = self->worker;
+
+    (void)close;
+    self->phase = PHASE_GONE;
+    resp_close(&self->resp);
+    if (--worker->connections_count > 0 || !worker->retiring) {
+        rgm_stop(self);
+        return;
+    }
+    emptied_prepare(&self->operation.emptied, worker->acceptor);
+    rgm_ask(self, &self->operation.emptied,
+            RGM_REPLY(connection, emptied, on_emptied));
+}
+
+static void
+on_emptied(struct connection *self, struct emptied *emptied)
+{
+    (void)emptied;
+    rgm_stop(self);
+}
+
+/* -------------------------------------------------------- the server is stopping */
+
+static void
+connection_retiring(struct connection *self)
+{
+    bool reads = self->operating && self->phase == PHASE_SERVING;
+
+    if (self->phase != PHASE_SERVING)
+        return;
+    self->input_ended = true;
+    self->busy = !reads || self->order.count > 0 || self->fence != NULL ||
+                 output_bytes(&self->output) > 0;
+    if (reads && !self->cancelled) {
+        self->cancelled = true;
+        rgm_cancel_request(&self->actor, &self->operation.read.request);
+    }
+    if (!self->busy)
+        return;
+    self->grace = malloc(sizeof(*self->grace));
+    if (self->grace == NULL) {
+        break_off(self);
+        return;
+    }
+    rgm_sleep_for(self->grace, rgm_here(self),
+                  self->worker->cluster->limits.grace_ns);
+    rgm_ask(self, self->grace,
+            RGM_REPLY(connection, rgm_sleep, on_grace_over));
+}
+
+static void
+on_grace_over(struct connection *self, struct rgm_sleep *sleep)
+{
+    if (rgm_status(sleep) == 0)
+        break_off(self);
+}

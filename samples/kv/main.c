@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * main.c - ringmail-kv: a key-value server that redis-cli can use.
+ *
+ * 1. Read the options; start the workers in the background.
+ * 2. Ask every worker to listen, all on one port: the kernel deals the
+ *    connections out.
+ * 3. Spawn a shard and an acceptor on every worker, and on worker 0 the
+ *    sequencer and the server.
+ * 4. Say where it listens, and wait. SIGTERM and SIGINT stop it: what was
+ *    received is answered, then all actors end, then the exit status is 0.
+ */
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <ringmail/ringmail.h>
+
+#include "samples/kv/acceptor.h"
+#include "samples/kv/commands.h"
+#include "samples/kv/output.h"
+#include "samples/kv/resp.h"
+#include "samples/kv/server.h"
+#include "samples/kv/shard.h"
+#include "samples/kv/transaction.h"
+
+struct options {
+    const char *bind;
+    uint16_t port;
+    struct rgm_runtime_options runtime;
+    struct limits limits;
+};
+
+static struct cluster cluster;
+static struct rgm_runtime *runtime;
+
+/* -------------------------------------------------------------------- options */
+
+static void
+usage(FILE *file)
+{
+    fprintf(file,
+            "usage: ringmail-kv [options]\n"
+            "  --port N             port to listen on (6379; 0: any)\n"
+            "  --bind ADDRESS       address to listen on (127.0.0.1)\n"
+            "  --workers N          worker threads (one per usable CPU)\n"
+            "  --provider NAME      ring or threads (ring, if it can be had)\n"
+            "  --pin                a CPU of its own for each worker\n"
+            "  --spin-us N          look for work so long before sleeping\n"
+            "  --pipeline N         commands of a connection at once (%d)\n"
+            "  --output-bytes N     replies that may wait for it (%d)\n"
+            "  --help\n",
+            LIMIT_PIPELINE, LIMIT_OUTPUT_BYTES);
+}
+
+static bool
+parse_number(const char *text, uint64_t most, uint64_t *ret_number)
+{
+    int64_t number = 0;
+
+    if (!bytes_to_number((struct bytes){text, strlen(text)}, &number) ||
+        number < 0 || (uint64_t)number > most)
+        return false;
+    *ret_number = (uint64_t)number;
+    return true;
+}
+
+static const struct rgm_provider_class *
+parse_provider(const char *name)
+{
+    if (strcmp(name, "ring") == 0)
+        return &rgm_provider_ring;
+    return strcmp(name, "threads") == 0 ? &rgm_provider_threads : NULL;
+}
+
+static const struct option long_options[] = {
+    {"port", required_argument, NULL, 'p'},
+    {"bind", required_argument, NULL, 'b'},
+    {"workers", required_argument, NULL, 'w'},
+    {"provider", required_argument, NULL, 'P'},
+    {"pin", no_argument, NULL, 'n'},
+    {"spin-us", required_argument, NULL, 's'},
+    {"pipeline", required_argument, NULL, 'l'},
+    {"output-bytes", required_argument, NULL, 'o'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* One option; false when its value is none. */
+static bool
+take_option(struct options *options, int option, const char *value)
+{
+    uint64_t number = 0;
+
+    switch (option) {
+    case 'p':
+        if (!parse_number(value, UINT16_MAX, &number))
+            return false;
+        options->port = (uint16_t)number;
+        return true;
+    case 'b':
+        options->bind = value;
+        return true;
+    case 'w':
+        if (!parse_number(value, RGM_WORKERS_MAX, &number))
+            return false;
+        options->runtime.workers = (uint32_t)number;
+        return true;
+    case 'P':
+        options->runtime.provider = parse_provider(value);
+        return options->runtime.provider != NULL;
+    case 'n':
+        options->runtime.pin = true;
+        return true;
+    case 's':
+        if (!parse_number(value, 1000000, &number))
+            return false;
+        options->runtime.spin_us = number > 0 ? (uint32_t)number
+                                              : RGM_SPIN_OFF;
+        return true;
+    case 'l':
+        if (!parse_number(value, UINT32_C(1) << 20, &number) || number == 0)
+            return false;
+        options->limits.pipeline = (uint32_t)number;
+        return true;
+    case 'o':
+        if (!parse_number(value, UINT32_C(1) << 30, &number) || number == 0)
+            return false;
+        options->limits.output_bytes = (uint32_t)number;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int
+parse_options(int argc, char **argv, struct options *options)
+{
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            usage(stdout);
+            return 0;
+        }
+        if (take_option(options, option, optarg))
+            continue;
+        if (option != '?')
+            fprintf(stderr, "ringmail-kv: bad value '%s'\n", optarg);
+        usage(stderr);
+        return 2;
+    }
+    if (optind == argc)
+        return -1;
+    usage(stderr);
+    return 2;
+}
+
+/* -------------------------------------------------------------------- setting up */
+
+__attribute__((noreturn)) static void
+die(const char *what, int status)
+{
+    fprintf(stderr, "ringmail-kv: %s: %s\n", what, strerror(-status));
+    exit(1);
+}
+
+static void
+on_signal(int number)
+{
+    (void)number;
+    rgm_runtime_stop(runtime);
+}
+
+/* Workers are started with the signals blocked: only this thread gets them,
+ * and only once there is something to stop. */
+static void
+signals_block(sigset_t *ret_before)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+static void
+signals_handle(const sigset_t *before)
+{
+    struct sigaction action = {.sa_handler = on_signal,
+                               .sa_flags = SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+static void
+start_runtime(const struct options *options)
+{
+    int status = rgm_runtime_create(&options->runtime, &runtime);
+
+    if (status != 0)
+        die("cannot make the workers", status);
+    status = rgm_runtime_start(runtime);
+    if (status != 0) {
+        fprintf(stderr, "ringmail-kv: %s\n", rgm_runtime_error(runtime));
+        die("cannot start the workers", status);
+    }
+}
+
+static void
+make_cluster(const struct options *options)
+{
+    struct rgm_pool_options pool = {
+        .name = "input",
+        .slots_count = POOL_SLOTS,
+        .slot_size_bytes = POOL_SLOT_BYTES,
+    };
+    uint32_t count = rgm_runtime_workers(runtime);
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    cluster.started_ns =
+        (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
+    cluster.workers_count = count;
+    cluster.limits = options->limits;
+    cluster.provider = rgm_runtime_provider(runtime);
+    cluster.workers = aligned_alloc(64, count * sizeof(*cluster.workers));
+    if (cluster.workers == NULL)
+        die("no memory for the workers", -ENOMEM);
+    memset(cluster.workers, 0, count * sizeof(*cluster.workers));
+    for (uint32_t i = 0; i < count; i++) {
+        int status = rgm_pool_create(&pool, &cluster.workers[i].pool);
+
+        if (status != 0)
+            die("no memory for the pools", status);
+        cluster.workers[i].cluster = &cluster;
+        cluster.workers[i].number = i;
+    }
+}
+
+/* The first decides the port, if that is to be chosen. */
+static void
+listen_on(const struct options *options, struct rgm_listener *listeners)
+{
+    struct rgm_endpoint endpoint;
+    struct rgm_listen listen;
+    int status = rgm_endpoint_parse(options->bind, options->port, &endpoint);
+
+    if (status != 0)
+        die("not an address", status);
+    for (uint32_t i = 0; i < cluster.workers_count; i++) {
+        rgm_stream_listen(&listen, rgm_worker_address(i), &listeners[i],
+                          &endpoint, cluster.workers_count > 1);
+        status = rgm_call(runtime, &listen);
+        if (status != 0)
+            die("cannot listen", status);
+        endpoint.port = listen.endpoint.port;
+    }
+    cluster.port = endpoint.port;
+}
+
+static void
+spawn(uint32_t worker, const struct rgm_behaviour *behaviour,
+      const void *argument, struct rgm_address *ret_address)
+{
+    int status = rgm_runtime_spawn(runtime, worker, behaviour, argument,
+                                   ret_address);
+
+    if (status != 0)
+        die("cannot spawn an actor", status);
+}
+
+static void
+spawn_all(const struct rgm_listener *listeners)
+{
+    struct rgm_address acceptor;
+
+    for (uint32_t i = 0; i < cluster.workers_count; i++)
+        spawn(i, &shard_behaviour, &cluster.workers[i], &cluster.shards[i]);
+    spawn(0, &sequencer_behaviour, &cluster, &cluster.sequencer);
+    spawn(0, &server_behaviour, &cluster, &cluster.server);
+    for (uint32_t i = 0; i < cluster.workers_count; i++) {
+        struct listening listening = {&cluster.workers[i], &listeners[i]};
+
+        spawn(i, &acceptor_behaviour, &listening, &acceptor);
+    }
+}
+
+static void
+say_where(const struct options *options)
+{
+    struct rgm_endpoint endpoint;
+    char text[128];
+
+    if (rgm_endpoint_parse(options->bind, cluster.port, &endpoint) == 0 &&
+        rgm_endpoint_format(&endpoint, text, sizeof(text)) > 0)
+        printf("listening on %s\n", text);
+    printf("%u workers, %s\n", cluster.workers_count, cluster.provider);
+    fflush(stdout);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options options = {
+        .bind = "127.0.0.1",
+        .port = 6379,
+        .limits = {LIMIT_PIPELINE, RESP_BULK_MAX, LIMIT_OUTPUT_BYTES,
+                   LIMIT_GRACE_NS},
+    };
+    struct rgm_listener listeners[RGM_WORKERS_MAX] = {0};
+    sigset_t before;
+    int status = parse_options(argc, argv, &options);
+
+    if (status >= 0)
+        return status;
+    plan_setup();
+    signals_block(&before);
+    start_runtime(&options);
+    make_cluster(&options);
+    listen_on(&options, listeners);
+    spawn_all(listeners);
+    signals_handle(&before);
+    say_where(&options);
+
+    status = rgm_runtime_wait(runtime);
+    rgm_runtime_destroy(runtime);
+    for (uint32_t i = 0; i < cluster.workers_count; i++) {
+        output_close(&cluster.workers[i]);
+        rgm_pool_destroy(cluster.workers[i].pool);
+    }
+    free(cluster.workers);
+    if (status != 0)
+        die("a worker failed", status);
+    return 0;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * shard.c - who carries a command out, and when must it wait?
+ *
+ * 1. A command, or a group whose keys all live here, is carried out at once.
+ * 2. A part holds the shard: from its answer until it comes again, everything
+ *    else is kept, in the order it came; another part too. Then the part's
+ *    group is carried out and the kept ones follow.
+ * 3. After each batch one sleep is kept that ends when the next key expires;
+ *    then some are removed, and if there are more, the sleep is short.
+ *
+ * What can fail: memory, and then the asker is told.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <ringmail/clock.h>
+
+#include "samples/kv/command.h"
+#include "samples/kv/shard.h"
+
+#define EXPIRE_BUDGET 256 /* keys removed between other work */
+/* A sleep is no longer than this, whatever the deadline. */
+#define SLEEP_MAX_NS (3600 * RGM_NS_PER_S)
+
+/* A kept request; which of the three it is. */
+struct waiting {
+    struct rgm_token token;
+    const struct rgm_message_type *type;
+};
+
+struct shard {
+    struct rgm_actor actor;
+    struct kv_worker *worker;
+    struct store store;
+    /* Requests kept while held: a ring. */
+    struct waiting *waiting;
+    uint32_t waiting_first;
+    uint32_t waiting_count;
+    uint32_t waiting_capacity;
+    bool held;
+    /* The sleep until the next key expires. */
+    bool sleeping;
+    bool waking; /* cancelled, for an earlier one */
+    uint64_t sleeps_until_ms;
+    struct rgm_sleep sleep;
+};
+
+RGM_FACTORY(shard, kv_worker, shard_make);
+RGM_HOOK(shard, shard_settled);
+RGM_HOOK(shard, shard_retiring);
+RGM_HOOK(shard, shard_stopped);
+RGM_HANDLER(shard, command, shard_command);
+RGM_HANDLER(shard, group, shard_group);
+RGM_HANDLER(shard, part, shard_part);
+RGM_ANSWER(shard, rgm_sleep, shard_slept);
+
+static const struct rgm_handler shard_handlers[] = {
+    RGM_ON(shard, command, shard_command),
+    RGM_ON(shard, group, shard_group),
+    RGM_ON(shard, part, shard_part),
+};
+
+const struct rgm_behaviour shard_behaviour = {
+    .name = "shard",
+    .size_bytes = sizeof(struct shard),
+    RGM_HANDLERS(shard_handlers),
+    .factory = RGM_MAKE(shard, shard_make),
+    .settled = RGM_DO(shard, shard_settled),
+    .retiring = RGM_DO(shard, shard_retiring),
+    .stopped = RGM_DO(shard, shard_stopped),
+};
+
+static int
+shard_make(struct shard *self, const struct kv_worker *worker)
+{
+    self->worker = (struct kv_worker *)(uintptr_t)worker;
+    return 0;
+}
+
+/* The server stops the shards, when nobody is left to ask them. */
+static void
+shard_retiring(struct shard *self)
+{
+    (void)self;
+}
+
+static void
+shard_stopped(struct shard *self)
+{
+    store_clear(&self->store);
+    free(self->waiting);
+}
+
+static uint64_t
+now_ms(const struct shard *self)
+{
+    return rgm_now(&self->actor) / RGM_NS_PER_MS;
+}
+
+/* ------------------------------------------------------------------ carry out */
+
+static int
+run_command(struct shard *self, struct command *command)
+{
+    return execute_command(&self->store, command, now_ms(self));
+}
+
+static int
+run_group(struct shard *self, struct group *group, uint64_t *sums)
+{
+    if (group->operation == OP_INFO) {
+        sums[SUM_CONNECTIONS] += self->worker->connections_count;
+        sums[SUM_COMMANDS] += self->worker->commands_total;
+    }
+    return execute_group(&self->store, group, self->worker->number,
+                         now_ms(self), sums);
+}
+
+/* --------------------------------------------------------------------- waiting */
+
+static bool
+waiting_grow(struct shard *self)
+{
+    uint32_t capacity = self->waiting_capacity * 2;
+    struct waiting *waiting;
+
+    if (capacity == 0)
+        capacity = 64;
+    waiting = malloc(capacity * sizeof(*waiting));
+    if (waiting == NULL)
+        return false;
+    for (uint32_t i = 0; i < self->waiting_count; i++)
+        waiting[i] = self->waiting[(self->waiting_first + i) %
+                                   self->waiting_capacity];
+    free(self->waiting);
+    self->waiting = waiting;
+    self->waiting_first = 0;
+    self->waiting_capacity = capacity;
+    return true;
+}
+
+/* Keep the request being handled. Returns 0, or -ENOMEM: answer it. */
+static int
+wait_in_line(struct shard *self, struct rgm_request *request)
+{
+    struct waiting waiting = {.type = request->message.type};
+    int status;
+
+    if (self->waiting_count == self->waiting_capacity && !waiting_grow(self))
+        return -ENOMEM;
+    status = rgm_keep_request(&self->actor, request, &waiting.token);
+    if (status != 0)
+        return status;
+    self->waiting[(self->waiting_first + self->waiting_count++) %
+                  self->waiting_capacity] = waiting;
+    return 0;
+}
+
+/* Answer the first in line; a part takes the hold with it. */
+static void
+serve_first(struct shard *self)
+{
+    struct waiting first = self->waiting[self->waiting_first];
+    struct command *command;
+    struct group *group;
+    int status = 0;
+
+    self->waiting_first = (self->waiting_first + 1) % self->waiting_capacity;
+    self->waiting_count--;
+    if (first.type == &command_type) {
+        command = RGM_KEPT(self, first.token, command);
+        if (command != NULL)
+            status = run_command(self, command);
+    } else if (first.type == &group_type) {
+        group = RGM_KEPT(self, first.token, group);
+        if (group != NULL)
+            status = run_group(self, group, group->sums);
+    } else {
+        self->held = true;
+    }
+    (void)rgm_answer(self, first.token, status);
+}
+
+/* ------------------------------------------------------------------- handlers */
+
+static void
+shard_command(struct shard *self, struct command *command)
+{
+    int status;
+
+    if (!self->held) {
+        rgm_reply(self, command, run_command(self, command));
+        return;
+    }
+    status = wait_in_line(self, &command->request);
+    if (status != 0) {
+        rgm_view_drop(&command->view);
+        rgm_reply(self, command, status);
+    }
+}
+
+static void
+shard_group(struct shard *self, struct group *group)
+{
+    int status;
+
+    if (!self->held) {
+        rgm_reply(self, group, run_group(self, group, group->sums));
+        return;
+    }
+    status = wait_in_line(self, &group->request);
+    if (status != 0)
+        rgm_reply(self, group, status);
+}
+
+static void
+hold(struct shard *self, struct part *part)
+{
+    int status;
+
+    if (!self->held) {
+        self->held = true;
+        rgm_reply(self, part, 0);
+        return;
+    }
+    status = wait_in_line(self, &part->request);
+    if (status != 0)
+        rgm_reply(self, part, status);
+}
+
+static void
+shard_part(struct shard *self, struct part *part)
+{
+    int status = 0;
+
+    if (part->phase == PART_HOLD) {
+        hold(self, part);
+        return;
+    }
+    if (part->phase == PART_RUN)
+        status = run_group(self, part->group, part->sums);
+    rgm_reply(self, part, status);
+    self->held = false;
+    while (self->waiting_count > 0 && !self->held)
+        serve_first(self);
+}
+
+/* ---------------------------------------------------------------------- expiry */
+
+static void
+sleep_until(struct shard *self, uint64_t expires_ms)
+{
+    uint64_t now_ns = rgm_now(&self->actor);
+    uint64_t latest_ms = (now_ns + SLEEP_MAX_NS) / RGM_NS_PER_MS;
+
+    /* A key is gone when its last millisecond has passed. */
+    self->sleeps_until_ms = expires_ms < latest_ms ? expires_ms : latest_ms;
+    rgm_sleep_until(&self->sleep, rgm_here(self),
+                    (self->sleeps_until_ms + 1) * RGM_NS_PER_MS);
+    self->sleeping = true;
+    self->waking = false;
+    rgm_ask(self, &self->sleep, RGM_REPLY(shard, rgm_sleep, shard_slept));
+}
+
+static void
+shard_settled(struct shard *self)
+{
+    uint64_t expires_ms = store_next_expiry(&self->store);
+
+    if (expires_ms == RGM_NEVER)
+        return;
+    if (!self->sleeping) {
+        sleep_until(self, expires_ms);
+    } else if (expires_ms < self->sleeps_until_ms && !self->waking) {
+        self->waking = true;
+        rgm_cancel(self, &self->sleep);
+    }
+}
+
+static void
+shard_slept(struct shard *self, struct rgm_sleep *sleep)
+{
+    (void)sleep;
+    self->sleeping = false;
+    store_remove_expired(&self->store, now_ms(self), EXPIRE_BUDGET);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KV_SHARD_H
+#define KV_SHARD_H
+
+/*
+ * shard.h - the actor that owns one worker's keys.
+ *
+ * Handles struct command, struct group and struct part. Spawned with its
+ * struct kv_worker; one per worker.
+ */
+
+#include "samples/kv/cluster.h"
+
+extern const struct rgm_behaviour shard_behaviour;
+
+#endif /* KV_SHARD_H */
