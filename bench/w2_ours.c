@@ -56,6 +56,8 @@ struct party {
     uint64_t received, to_receive;
     uint64_t sum;
     struct item *refused; /* the next to send, when there was no allowance */
+    struct go go[2];      /* one is being handled while the other is sent */
+    unsigned go_next;
     struct rgm_token asked;
     bool asked_open;
     /* of the party that measures */
@@ -78,6 +80,8 @@ RGM_ANSWER(party, exchange, party_exchanged);
 static int
 party_make(struct party *self, const struct rgm_address *peer)
 {
+    go_init(&self->go[0]);
+    go_init(&self->go[1]);
     if (peer != NULL)
         self->peer = *peer;
     return 0;
@@ -101,10 +105,8 @@ party_next_item(struct party *self)
 static void
 party_go_on(struct party *self)
 {
-    struct go *go = go_take(&self->actor, 0);
+    struct go *go = &self->go[self->go_next++ % 2];
 
-    if (go == NULL)
-        bench_fail("go", ENOMEM);
     ours_check("go", rgm_send(self, rgm_self(self), go));
 }
 
