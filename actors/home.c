@@ -209,7 +209,8 @@ push_to_guest(struct rgm_worker *worker, struct rgm_message *message,
  * An answer is home at once: it goes into its asker's line. Likewise a return
  * that nobody wants to see. The rest waits for the next sort, because user
  * code does not run inside a handler, and the running actor's line stays
- * finite.
+ * finite. A guest sorts all of it: it counts what arrives, and its credits
+ * must not send, be refused, and credit again inside each other.
  */
 static inline void
 home_here(struct rgm_worker *worker, struct rgm_message *message)
@@ -217,7 +218,7 @@ home_here(struct rgm_worker *worker, struct rgm_message *message)
     enum rgm_message_kind kind = (enum rgm_message_kind)message->type->kind;
     bool now = false;
 
-    if (worker->mail.urgent[RGI_LOCAL].first == NULL) {
+    if (!worker->is_guest && worker->mail.urgent[RGI_LOCAL].first == NULL) {
         if (kind == RGM_KIND_REQUEST)
             now = rgi_request_of(message)->asker != worker->running;
         else if (kind == RGM_KIND_MESSAGE)
