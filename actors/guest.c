@@ -206,7 +206,7 @@ sleep_until_mail(struct rgm_worker *worker)
 {
     struct rgi_inbox *inbox = worker->inbox;
 
-    if (worker->flush_again) {
+    if (worker->dirty != 0) {
         sched_yield(); /* until a worker has finished closing */
         return;
     }

@@ -109,10 +109,8 @@ flush_one(struct rgm_worker *worker, uint32_t destination)
     if (outbox->count == 0)
         return; /* flushed since somebody looked at `dirty` */
     status = rgi_outbox_flush(outbox, inbox);
-    if (status == -EAGAIN) {
-        worker->flush_again = true;
-        return;
-    }
+    if (status == -EAGAIN)
+        return; /* it stays dirty, and so the worker awake */
     worker->dirty &= ~(UINT64_C(1) << destination);
     if (status == -EPIPE) {
         outbox->oldest->next = NULL;
@@ -129,7 +127,6 @@ rgi_flush_all(struct rgm_worker *worker)
 {
     uint64_t dirty = worker->dirty;
 
-    worker->flush_again = false;
     while (dirty != 0) {
         uint32_t destination = (uint32_t)__builtin_ctzll(dirty);
 

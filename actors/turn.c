@@ -113,8 +113,7 @@ static inline bool
 has_work(const struct rgm_worker *worker)
 {
     return worker->ready_first != NULL || rgi_mail_pending(&worker->mail) ||
-           worker->turn.first != NULL || worker->dirty != 0 ||
-           worker->flush_again;
+           worker->turn.first != NULL || worker->dirty != 0;
 }
 
 /*
@@ -250,6 +249,15 @@ count_park(struct rgm_worker *worker, bool rang)
         rgi_count(worker, park_deadline);
 }
 
+static inline void
+forget_stale_bell(struct rgm_worker *worker)
+{
+    if (!worker->turn.rang)
+        return;
+    worker->turn.rang = false; /* a bell seen awake means nothing */
+    rgi_count(worker, bells_stale);
+}
+
 /* A shorter wait than this costs more than it saves. */
 #define SHORTEST_PARK_NS (50 * RGM_NS_PER_US)
 
@@ -265,6 +273,7 @@ park(struct rgm_worker *worker, uint64_t deadline_ns)
         worker->now_fresh = false;
         return;
     }
+    forget_stale_bell(worker); /* heard while it was looking for work */
     if (!rgi_inbox_sleep(worker->inbox))
         return;
     rgi_counters_publish(worker);
@@ -275,15 +284,6 @@ park(struct rgm_worker *worker, uint64_t deadline_ns)
     worker->turn.rang = false;
     rgi_spinner_parked(&worker->spinner,
                        ops->now(worker->provider) - start_ns);
-}
-
-static inline void
-forget_stale_bell(struct rgm_worker *worker)
-{
-    if (!worker->turn.rang)
-        return;
-    worker->turn.rang = false; /* a bell seen awake means nothing */
-    rgi_count(worker, bells_stale);
 }
 
 /*

@@ -212,7 +212,6 @@ struct rgm_worker {
     struct rgi_outbox outboxes[RGM_WORKERS_MAX];
     struct rgi_lane *lanes; /* workers_count, then the late ones */
     uint32_t messages_out;
-    bool flush_again; /* met CLOSING: may not park */
 
     /* actor.c */
     struct rgm_actor *ready_first; /* the next generation */
