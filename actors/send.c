@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "capabilities/operation.h"
+
 /* ---- records ---- */
 
 void
@@ -277,12 +279,13 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
     if (message->state != RGI_MESSAGE_HOME || message->type == NULL ||
         message->type->kind == RGM_KIND_MESSAGE)
         return -EINVAL;
-    if (self->life != RGI_LIFE_RUNNING)
+    if (!may_ask(self, message))
         return -ECANCELED;
     if (message->type->kind != RGM_KIND_OPERATION) {
         if (nobody(worker, message->to))
             return -ESRCH;
-    } else if (destination == worker->number) {
+    } else if (destination == worker->number ||
+               rgi_operation_refused(rgm_operation_of(message)) != 0) {
         return CHARGED_NOTHING;
     } else if (destination >= worker->workers_count) {
         return -ESRCH;
