@@ -27,6 +27,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -174,26 +175,35 @@ class Run:
         port = self.free_port()
         words = [self.command(server.words[0])] + \
             [w.format(port=port) for w in server.words[1:]]
+        errors = tempfile.TemporaryFile()
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: os.sched_setaffinity(0, {0}))
+            stderr=errors, preexec_fn=lambda: os.sched_setaffinity(0, {0}))
+        process.errors = errors
         until = time.monotonic() + START_TIMEOUT_S
         while process.poll() is None and time.monotonic() < until:
             if self.answers(port):
                 process.send_signal(signal.SIGSTOP)
                 return process, port
             time.sleep(0.01)
-        self.stop(process)
-        self.fail(f"server {server.name} ({server.words[0].lstrip('@')})",
-                  "did not start")
+        self.stop(server, process)
+        self.fail(self.title(server), "did not start")
         return None, port
 
     @staticmethod
-    def stop(process):
+    def title(server):
+        return f"server {server.name} ({server.words[0].lstrip('@')})"
+
+    def stop(self, server, process):
         if process.poll() is None:
             process.send_signal(signal.SIGCONT)
             process.terminate()
+        else:
+            process.errors.seek(0)
+            text = process.errors.read().decode(errors="replace").split("\n")
+            self.fail(self.title(server), f"ended by itself, status "
+                      f"{process.returncode}, {(text[:-1] or ['-'])[-1]}")
+        process.errors.close()
         try:
             process.wait(START_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -213,8 +223,8 @@ class Run:
         return running
 
     def stop_all(self, running):
-        for _, process, _ in running:
-            self.stop(process)
+        for server, process, _ in running:
+            self.stop(server, process)
 
     def load_server(self, load, server, process, port, round_number):
         words = [self.command("@bench_load"), *load.words, "-p", str(port),
