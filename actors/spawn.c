@@ -164,12 +164,22 @@ rgi_slot_lend(struct rgm_worker *worker, struct rgm_address *ret_number)
     return 0;
 }
 
+/* Nobody was told of the number; whoever guessed it gets his mail back. */
 void
 rgi_slot_take_back(struct rgm_worker *worker, struct rgm_address number)
 {
-    rgi_assert(rgi_slot_find(&worker->slots, number)->state == RGI_SLOT_LENT);
+    struct rgi_slot *slot = rgi_slot_find(&worker->slots, number);
+    struct rgm_message *waiting = slot->u.waiting;
+
+    rgi_assert(slot->state == RGI_SLOT_LENT);
     worker->slots.lent--;
     rgi_slots_release(&worker->slots, rgi_address_slot(number), false);
+    while (waiting != NULL) {
+        struct rgm_message *next = waiting->next;
+
+        rgi_send_home(worker, waiting, -ESRCH);
+        waiting = next;
+    }
 }
 
 /* Owner: fill the borrower's node with numbers. Fewer are no error. */
