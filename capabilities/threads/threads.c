@@ -11,6 +11,7 @@
  * 2. wait looks whether something is done; if not, it sleeps in poll until the
  *    worker's bell or the jobs' own one rings, or the deadline has come.
  * 3. What is done gets its handle and its status here, on the owner's thread.
+ * 4. close closes what nobody has.
  */
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <ringmail/provider.h>
 
@@ -32,6 +34,8 @@ struct threads {
     struct rgi_jobs jobs;
     int bell; /* the worker's */
     char mode[64];
+    uint64_t *open; /* bit i: descriptor i is some handle's */
+    size_t open_words;
 };
 
 #define THREADS_KINDS                                                         \
@@ -58,9 +62,58 @@ threads_now(struct rgm_provider *provider)
     return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* ----------------------------------------------------- what handles have open */
+
+static bool
+open_reserve(struct threads *threads, size_t words)
+{
+    uint64_t *open;
+
+    if (words <= threads->open_words)
+        return true;
+    words *= 2;
+    open = rgi_alloc(words * sizeof(*open));
+    if (open == NULL)
+        return false;
+    if (threads->open_words > 0)
+        memcpy(open, threads->open, threads->open_words * sizeof(*open));
+    rgi_free(threads->open);
+    threads->open = open;
+    threads->open_words = words;
+    return true;
+}
+
+/* Without memory it is only forgotten: nobody closes it for its owner. */
+static void
+open_add(struct threads *threads, int fd)
+{
+    if (open_reserve(threads, (size_t)fd / 64 + 1))
+        threads->open[fd / 64] |= UINT64_C(1) << fd % 64;
+}
+
+static void
+open_remove(struct threads *threads, int fd)
+{
+    if ((size_t)fd / 64 < threads->open_words)
+        threads->open[fd / 64] &= ~(UINT64_C(1) << fd % 64);
+}
+
+static void
+open_close_all(struct threads *threads)
+{
+    for (size_t i = 0; i < threads->open_words; i++)
+        for (int bit = 0; bit < 64; bit++)
+            if (threads->open[i] >> bit & 1)
+                close((int)i * 64 + bit);
+    rgi_free(threads->open);
+}
+
 static void
 threads_submit(struct rgm_provider *provider, struct rgm_operation *operation)
 {
+    if (operation->kind == RGM_OP_CLOSE)
+        open_remove(threads_of(provider),
+                    (int)rgi_stream_uses(operation)->resource);
     provider->entries_submitted++;
     provider->in_flight++;
     rgi_jobs_add(&threads_of(provider)->jobs, operation);
@@ -80,8 +133,10 @@ collect_one(struct threads *threads, struct rgm_operation *operation,
 {
     const struct rgi_attempt *attempt = rgi_attempt_of(operation);
 
-    if (attempt->made >= 0) /* nothing is, unless it succeeded */
+    if (attempt->made >= 0) { /* nothing is, unless it succeeded */
         rgi_stream_fill(operation, (uint64_t)attempt->made);
+        open_add(threads, attempt->made);
+    }
     threads->provider.in_flight--;
     threads->provider.completions++;
     rgm_operation_complete(operation, attempt->status, turn);
@@ -238,6 +293,7 @@ threads_close(struct rgm_provider *provider)
         return;
     threads = threads_of(provider);
     rgi_jobs_close(&threads->jobs);
+    open_close_all(threads);
     rgi_free(threads);
 }
 
