@@ -305,20 +305,33 @@ stage_close(struct stage *stage)
 }
 
 void
-stage_perform(stage_case_function *run, const struct rgm_provider_class *class)
+stage_init(struct stage *stage)
 {
-    struct stage stage = {.class = class};
     pthread_condattr_t monotonic;
 
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&stage.answered, &monotonic);
+    pthread_cond_init(&stage->answered, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&stage.lock, NULL);
+    pthread_mutex_init(&stage->lock, NULL);
+}
+
+void
+stage_deinit(struct stage *stage)
+{
+    rgi_check(stage->runtime == NULL);
+    pthread_mutex_destroy(&stage->lock);
+    pthread_cond_destroy(&stage->answered);
+}
+
+void
+stage_perform(stage_case_function *run, const struct rgm_provider_class *class)
+{
+    struct stage stage = {.class = class};
+
+    stage_init(&stage);
     run(&stage);
-    rgi_check(stage.runtime == NULL);
-    pthread_mutex_destroy(&stage.lock);
-    pthread_cond_destroy(&stage.answered);
+    stage_deinit(&stage);
 }
 
 /* ------------------------------------------------------------------ streams */

@@ -82,6 +82,10 @@ struct stage {
 
 typedef void stage_case_function(struct stage *stage);
 
+/* Makes a zeroed one with a class usable; for cases that need a second. */
+void stage_init(struct stage *stage);
+void stage_deinit(struct stage *stage);
+
 /* Runs a case on a provider. */
 void stage_perform(stage_case_function *run,
                    const struct rgm_provider_class *class);

@@ -2,10 +2,12 @@
 
 /* ring_test.c - does the ring provider keep the contract? */
 
+#include "conformance/lifecycle_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
 #define SUITES(X)                                                             \
+    LIFECYCLE_CASES(X, ring_lifecycle)                                          \
     STREAM_CASES(X, ring_stream)                                              \
     SOCKET_CASES(X, ring_socket)
 

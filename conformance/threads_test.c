@@ -2,10 +2,12 @@
 
 /* threads_test.c - does the threads provider keep the contract? */
 
+#include "conformance/lifecycle_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
 #define SUITES(X)                                                             \
+    LIFECYCLE_CASES(X, threads_lifecycle)                                          \
     STREAM_CASES(X, threads_stream)                                              \
     SOCKET_CASES(X, threads_socket)
 
