@@ -2,11 +2,13 @@
 
 /* threads_test.c - does the threads provider keep the contract? */
 
+#include "conformance/clock_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
 #define SUITES(X)                                                             \
+    CLOCK_CASES(X, threads_clock)                                                 \
     LIFECYCLE_CASES(X, threads_lifecycle)                                          \
     STREAM_CASES(X, threads_stream)                                              \
     SOCKET_CASES(X, threads_socket)
