@@ -3,12 +3,14 @@
 /*
  * mailboxes.c - which structure should carry messages between two workers?
  *
- *     bench_mailboxes SLICES COUNT [NAME]
+ *     bench_mailboxes ordered|scattered SLICES COUNT [NAME]
  *
  * Every candidate does the whole job of an inbox: messages of one cache line
- * from a pool of 1,024 go to the other core, are read in order there, and come
- * home through a second structure of the same kind, to be used again. Two
- * figures each, in slices: ns per message against a batched ring of one
+ * from a pool of 4,096 go to the other core, are read in order there, and come
+ * home through a second structure of the same kind, to be used again. They lie
+ * in memory in the order of sending, or scattered, as after long use.
+ *
+ * Two figures each, in slices: ns per message against a batched ring of one
  * producer and one consumer (which brings nothing home), and the round trip of
  * a single message in round trips of a bare cache line.
  *
@@ -20,15 +22,18 @@
 #include <ck_ring.h>
 #include <pthread.h>
 
-#define POOL_MESSAGES 1024u
+#define POOL_MESSAGES 4096u
 #define HOME_CHAIN 64u
-#define RING_SLOTS 2048u /* holds the whole pool: a put never waits */
+#define RING_SLOTS 8192u /* holds the whole pool: a put never waits */
 #define TAKE_MAX 256u
+#define AHEAD 8u /* messages; a power of two */
+#define SCATTER 1597u /* odd: visits the whole pool */
 
 struct message {
     _Alignas(64) struct message *_Atomic next; /* in the structure */
     struct message *inner;                     /* in an ordered chain */
-    uint64_t header[4];
+    struct message *ahead; /* the one AHEAD before it in its chain */
+    uint64_t header[3];
     uint64_t value[2];
 };
 
@@ -37,6 +42,9 @@ struct chain {
     struct message *first, *last;
     uint32_t count;
 };
+
+/* What an outbox remembers of the messages put last. */
+static _Thread_local struct message *recent[AHEAD];
 
 /* One structure; each candidate uses what it needs. */
 struct queue {
@@ -52,6 +60,7 @@ enum order {
     BY_INNER,     /* oldest first, by `inner` */
     OLDEST_FIRST, /* by `next` */
     NEWEST_FIRST, /* by `next`: the owner's reversal restores the order */
+    WITH_HINTS,   /* the same, and each says where the one AHEAD is */
 };
 
 struct candidate {
@@ -138,6 +147,23 @@ word_take(struct queue *queue, struct chain *ret_chain)
         ret_chain->last = message;
     for (; message != NULL; message = next) {
         next = next_of(message);
+        message->inner = ret_chain->first;
+        ret_chain->first = message;
+        ret_chain->count++;
+    }
+}
+
+static void
+hinted_take(struct queue *queue, struct chain *ret_chain)
+{
+    struct message *message = word_take_all(queue), *next;
+
+    *ret_chain = (struct chain){0};
+    if (message != NULL)
+        ret_chain->last = message;
+    for (; message != NULL; message = next) {
+        next = next_of(message);
+        __builtin_prefetch(message->ahead, 1);
         message->inner = ret_chain->first;
         ret_chain->first = message;
         ret_chain->count++;
@@ -287,6 +313,8 @@ static const struct candidate candidates[] = {
     {"word-16", NEWEST_FIRST, 16, word_put, word_take},
     {"word-64", NEWEST_FIRST, 64, word_put, word_take},
     {"word-256", NEWEST_FIRST, 256, word_put, word_take},
+    {"hints-64", WITH_HINTS, 64, word_put, hinted_take},
+    {"hints-256", WITH_HINTS, 256, word_put, hinted_take},
     {"carrier-16", BY_INNER, 16, carrier_put, carrier_take},
     {"carrier-64", BY_INNER, 64, carrier_put, carrier_take},
     {"carrier-256", BY_INNER, 256, carrier_put, carrier_take},
@@ -304,6 +332,16 @@ static struct chain home; /* side 0's messages that are not out */
 static uint64_t sums[2];
 static struct bench_slices flow, bounce;
 static uint64_t count;
+static bool scattered;
+
+static inline void
+hint_set(struct chain *chain, struct message *message)
+{
+    struct message **place = &recent[chain->count % AHEAD];
+
+    message->ahead = chain->count < AHEAD ? message : *place;
+    *place = message;
+}
 
 /* Add a message to a chain that will be put. */
 static inline void
@@ -313,12 +351,17 @@ outbox_add(struct chain *chain, struct message *message)
         chain_append(chain, message);
         return;
     }
+    if (candidate->order == WITH_HINTS)
+        hint_set(chain, message);
     if (chain->first == NULL)
-        chain->first = chain->last = message;
-    else if (candidate->order == NEWEST_FIRST)
-        set_next(message, chain->first), chain->first = message;
-    else
-        set_next(chain->last, message), chain->last = message;
+        chain->last = message;
+    if (candidate->order == OLDEST_FIRST && chain->first != NULL) {
+        set_next(chain->last, message);
+        chain->last = message;
+    } else {
+        set_next(message, chain->first);
+        chain->first = message;
+    }
     chain->count++;
 }
 
@@ -479,7 +522,7 @@ measure(size_t slices)
     queue_reset(&queues[1]);
     home = (struct chain){0};
     for (uint32_t i = 0; i < POOL_MESSAGES; i++)
-        chain_append(&home, &pool[i]);
+        chain_append(&home, &pool[scattered ? i * SCATTER % POOL_MESSAGES : i]);
     flow.count = bounce.count = slices;
     status = pthread_create(&thread, NULL, other_side, NULL);
     if (status != 0)
@@ -497,16 +540,19 @@ main(int argc, char **argv)
 {
     size_t slices;
 
-    if (argc < 3) {
-        fputs("usage: bench_mailboxes SLICES COUNT [NAME]\n", stderr);
+    if (argc < 4 || (strcmp(argv[1], "ordered") != 0 &&
+                     strcmp(argv[1], "scattered") != 0)) {
+        fputs("usage: bench_mailboxes ordered|scattered SLICES COUNT [NAME]\n",
+              stderr);
         return 2;
     }
-    slices = bench_number(argv[1], BENCH_SLICES_MAX);
-    count = bench_number(argv[2], UINT64_C(1) << 40);
+    scattered = argv[1][0] == 's';
+    slices = bench_number(argv[2], BENCH_SLICES_MAX);
+    count = bench_number(argv[3], UINT64_C(1) << 40);
     bench_pin(0);
     for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
         candidate = &candidates[i];
-        if (argc == 3 || strcmp(argv[3], candidate->name) == 0)
+        if (argc == 4 || strcmp(argv[4], candidate->name) == 0)
             measure(slices);
     }
     return 0;
