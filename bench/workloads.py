@@ -65,7 +65,7 @@ KV = ("set", "set16", "get", "get16")
 SERVERS = [
     Server("limit", ["@bench_server_limit", "{port}"], ECHO),
     Server("libuv", ["@bench_server_libuv", "{port}"], ECHO),
-    Server("ours", ["@echo_server", "--port", "{port}", "--workers", "1"], ECHO),
+    Server("ours", ["@echo_server", "{port}", "1"], ECHO),
     # The requests of bench_load with 3-byte values have 45 and 36 bytes.
     Server("limit", ["@bench_server_limit", "{port}", "45", r"+OK\r\n"],
            ("set", "set16")),
