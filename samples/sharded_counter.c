@@ -16,10 +16,8 @@
 
 struct add { struct rgm_message message; long amount; };
 RGM_MESSAGE(add);
-
 struct sum { struct rgm_request request; long value; };
 RGM_REQUEST(sum);
-
 struct shard { struct rgm_actor actor; long value; };
 RGM_HANDLER(shard, add, shard_add);
 RGM_HANDLER(shard, sum, shard_sum);
