@@ -58,23 +58,47 @@ handle_mail(struct rgm_worker *worker, struct rgm_actor *actor,
     finish_handling(worker, message);
 }
 
-/* A chain that has waited long enough is pushed between deliveries. */
-#define LOOK_AT_CLOCK_EVERY 16u
+/*
+ * A chain that has waited long enough is pushed between deliveries. How many
+ * of them pass between two looks at the clock follows from how long the last
+ * ones took: sixteen quick ones, or a single slow one.
+ */
 #define OUTBOX_AGE_MAX_NS (50 * RGM_NS_PER_US)
+#define DELIVERIES_PER_LOOK_MAX 16u
+
+static uint64_t
+deliveries_to_next_look(const struct rgm_worker *worker, uint64_t age_ns)
+{
+    uint64_t count = worker->counters.deliveries - worker->dirty_since_count;
+    uint64_t fit = count * (OUTBOX_AGE_MAX_NS / 2) / (age_ns + 1);
+
+    if (fit > DELIVERIES_PER_LOOK_MAX)
+        return DELIVERIES_PER_LOOK_MAX;
+    return fit > 0 ? fit : 1;
+}
+
+static void
+look_at_clock(struct rgm_worker *worker)
+{
+    uint64_t now_ns = worker->provider->ops->now(worker->provider);
+
+    if (worker->dirty_since_ns == 0) {
+        worker->dirty_since_ns = now_ns;
+        worker->dirty_since_count = worker->counters.deliveries;
+    }
+    if (now_ns - worker->dirty_since_ns >= OUTBOX_AGE_MAX_NS)
+        rgi_flush_all(worker);
+    else
+        worker->next_look =
+            worker->counters.deliveries +
+            deliveries_to_next_look(worker, now_ns - worker->dirty_since_ns);
+}
 
 static inline void
 flush_if_old(struct rgm_worker *worker)
 {
-    uint64_t now_ns;
-
-    if (worker->dirty == 0 ||
-        worker->counters.deliveries % LOOK_AT_CLOCK_EVERY != 0)
-        return;
-    now_ns = worker->provider->ops->now(worker->provider);
-    if (worker->dirty_since_ns == 0)
-        worker->dirty_since_ns = now_ns;
-    else if (now_ns - worker->dirty_since_ns >= OUTBOX_AGE_MAX_NS)
-        rgi_flush_all(worker);
+    if (worker->dirty != 0 && worker->counters.deliveries >= worker->next_look)
+        look_at_clock(worker);
 }
 
 /* One delivery: an answer, or mail while the actor runs. */
@@ -107,8 +131,8 @@ deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
     struct rgm_message *message;
 
     while ((message = line_pop(actor)) != NULL) {
-        deliver_one(worker, actor, message);
         flush_if_old(worker);
+        deliver_one(worker, actor, message);
     }
 }
 

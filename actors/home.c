@@ -135,14 +135,19 @@ rgi_flush_all(struct rgm_worker *worker)
     }
 }
 
+/* That many deliveries may pass before the clock is looked at. */
+#define DELIVERIES_TO_LOOK 4u
+
 static inline void
 outbox_put(struct rgm_worker *worker, struct rgm_message *message,
            uint32_t destination)
 {
     struct rgi_outbox *outbox = &worker->outboxes[destination];
 
-    if (worker->dirty == 0)
+    if (worker->dirty == 0) {
         worker->dirty_since_ns = 0; /* the next look at the clock says */
+        worker->next_look = worker->counters.deliveries + DELIVERIES_TO_LOOK;
+    }
     worker->dirty |= UINT64_C(1) << destination;
     rgi_outbox_add(outbox, message);
     if (outbox->count >= RGI_OUTBOX_FLUSH_AT || worker->is_guest)

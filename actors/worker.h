@@ -209,6 +209,8 @@ struct rgm_worker {
     struct rgi_mail mail;
     uint64_t dirty; /* bit i: outboxes[i] is not empty */
     uint64_t dirty_since_ns; /* when that was first seen; 0: not yet */
+    uint64_t dirty_since_count; /* deliveries by then */
+    uint64_t next_look;         /* deliveries at the next look at the clock */
     struct rgi_outbox outboxes[RGM_WORKERS_MAX];
     struct rgi_lane *lanes; /* workers_count, then the late ones */
     uint32_t messages_out;
