@@ -112,10 +112,12 @@ static const struct rgi_dispatch *
 find_or_make(struct rgm_runtime *runtime,
              const struct rgm_behaviour *behaviour)
 {
-    struct rgi_dispatch *first = ck_pr_load_ptr(&runtime->dispatches);
     struct rgi_dispatch *dispatch;
+    void *first;
 
-    /* dispatch-list: observes the table behind the pointer. */
+    /* dispatch-list: observes the table behind the pointer; by a
+     * read-modify-write, which the thread sanitizer understands. */
+    (void)ck_pr_cas_ptr_value(&runtime->dispatches, NULL, NULL, &first);
     ck_pr_fence_acquire();
     dispatch = list_find(first, behaviour);
     if (dispatch != NULL)

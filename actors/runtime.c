@@ -321,6 +321,7 @@ observe(uint32_t *word)
 static void
 report_started(struct rgm_runtime *runtime)
 {
+    /* runtime-started: publishes the provider to the starter. */
     ck_pr_fence_release();
     (void)ck_pr_faa_32(&runtime->started, 1);
     rgi_futex_wake(&runtime->started);
@@ -458,6 +459,7 @@ await_started(struct rgm_runtime *runtime, uint32_t count)
 {
     uint32_t started;
 
+    /* runtime-started: observes each worker's provider, or its error. */
     while ((started = observe(&runtime->started)) < count)
         rgi_futex_wait(&runtime->started, started);
 }
@@ -465,6 +467,7 @@ await_started(struct rgm_runtime *runtime, uint32_t count)
 static void
 release(struct rgm_runtime *runtime, uint32_t how)
 {
+    /* runtime-released: publishes the start to the workers. */
     ck_pr_fence_release();
     (void)ck_pr_fas_32(&runtime->released, how);
     rgi_futex_wake(&runtime->released);
@@ -481,6 +484,7 @@ static void
 state_set(struct rgm_runtime *runtime, enum rgi_runtime_state state)
 {
     /* runtime-state: publishes what happened before to those who wait. */
+    ck_pr_fence_release();
     (void)ck_pr_fas_32(&runtime->state, state);
     rgi_futex_wake(&runtime->state);
 }
@@ -491,6 +495,7 @@ await_state_after(struct rgm_runtime *runtime, enum rgi_runtime_state before)
 {
     uint32_t state;
 
+    /* runtime-state: observes what the one who set it did before. */
     while ((state = observe(&runtime->state)) <= before)
         rgi_futex_wait(&runtime->state, state);
 }
@@ -606,6 +611,7 @@ await_workers(struct rgm_runtime *runtime)
 {
     uint32_t running;
 
+    /* runtime-running: observes the last writes of each worker. */
     while ((running = observe(&runtime->running)) != 0)
         rgi_futex_wait(&runtime->running, running);
 }
@@ -650,11 +656,13 @@ rgm_runtime_wait(struct rgm_runtime *runtime)
 }
 
 static bool
-guests_open(const struct rgm_runtime *runtime)
+guests_open(struct rgm_runtime *runtime)
 {
+    /* runtime-guests: observes what the last guest of each number left. */
     for (uint32_t i = 0; i < RGM_GUESTS_MAX / 64; i++)
-        if (ck_pr_load_64(&runtime->guests_taken[i]) != 0)
+        if (ck_pr_faa_64(&runtime->guests_taken[i], 0) != 0)
             return true;
+    ck_pr_fence_acquire();
     return false;
 }
 
@@ -669,9 +677,9 @@ rgm_runtime_destroy(struct rgm_runtime *runtime)
     if ((state != RGI_RUNTIME_NEW && state != RGI_RUNTIME_ENDED) ||
         guests_open(runtime))
         return -EBUSY;
-    while (ck_pr_load_32(&runtime->outside) != 0)
+    /* runtime-outside: observes that whoever entered has rung and left. */
+    while (observe(&runtime->outside) != 0)
         sched_yield(); /* somebody is between his push and his bell */
-    ck_pr_fence_acquire();
     runtime_free(runtime);
     return 0;
 }

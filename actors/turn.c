@@ -389,6 +389,7 @@ drain_step(struct rgm_worker *worker)
         ck_pr_fence_release();
         if (ck_pr_faa_32(&worker->runtime->quiet, 1) + 1 ==
             worker->workers_count) {
+            ck_pr_fence_acquire();
             order_close(worker);
             worker->close_ordered = true;
         }
