@@ -111,6 +111,8 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
         rgi_send_home(worker, message, -EPIPE);
         return;
     }
+    if (here)
+        operation->request.asker_flags |= RGI_REQUEST_HERE;
     rgi_count(worker, operations);
     status = start(worker, operation);
     if (status != 0) {
@@ -159,8 +161,7 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
 void
 rgi_operate_cancel(struct rgm_worker *worker, struct rgm_request *request)
 {
-    if (request->message.type->kind != RGM_KIND_OPERATION ||
-        rgm_address_worker(request->message.to) != worker->number ||
+    if (!(request->asker_flags & RGI_REQUEST_HERE) ||
         request->message.flags & (RGI_MESSAGE_ANSWER | RGI_MESSAGE_URGENT))
         return;
     cancel_here(worker,
@@ -171,14 +172,9 @@ rgi_operate_cancel(struct rgm_worker *worker, struct rgm_request *request)
 
 /* Whether the provider has it: what it had to hand over was completed. */
 static bool
-is_at_provider(const struct rgm_worker *worker,
-               const struct rgm_operation *operation)
+is_at_provider(const struct rgm_operation *operation)
 {
-    const struct rgm_message *message = &operation->request.message;
-
-    return message->type->kind == RGM_KIND_OPERATION &&
-           rgm_address_worker(message->to) == worker->number &&
-           operation->kind != RGM_OP_SLEEP &&
+    return operation->kind != RGM_OP_SLEEP &&
            (operation->state == RGM_OPERATION_SUBMITTED ||
             operation->state == RGM_OPERATION_CANCELLING);
 }
@@ -193,9 +189,9 @@ lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
             rgi_container_of(link, struct rgm_request, scope);
 
         link = link->next;
-        if (!is_at_provider(worker, rgi_container_of(
-                                        request, struct rgm_operation,
-                                        request)))
+        if (!(request->asker_flags & RGI_REQUEST_HERE) ||
+            !is_at_provider(
+                rgi_container_of(request, struct rgm_operation, request)))
             continue;
         worker->operations_out--;
         worker->messages_out--;
@@ -215,7 +211,7 @@ lose_asked_elsewhere(struct rgm_worker *worker)
             rgi_container_of(link, struct rgm_operation, remote);
 
         link = link->next;
-        if (!is_at_provider(worker, operation))
+        if (!is_at_provider(operation))
             continue;
         rgi_list_remove(&operation->remote);
         worker->operations_out--;

@@ -61,6 +61,8 @@ enum rgi_control {
 
 /* Asker's flags of a request. */
 #define RGI_REQUEST_ARRIVED 0x1 /* home, waiting for its turn in an order */
+#define RGI_REQUEST_HERE 0x2 /* an operation of the asker's own worker; the
+                              * header of any other is not ours to read */
 
 static inline struct rgm_request *
 rgi_request_of(struct rgm_message *message)
