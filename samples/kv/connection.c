@@ -46,6 +46,9 @@
 /* Below this it is not worth it to read a bulk string to its place. */
 #define READ_TO_PLACE_MIN POOL_SLOT_BYTES
 
+/* How long a peer has to notice that we send no more. */
+#define LINGER_NS (500 * RGM_NS_PER_MS)
+
 /* The end of a connection, in this order. */
 enum phase { PHASE_SERVING, PHASE_LINGERING, PHASE_CLOSING, PHASE_GONE };
 
@@ -445,11 +448,13 @@ start_close(struct connection *self)
             RGM_REPLY(connection, rgm_close, on_closed));
 }
 
+/* It has the grace for its replies; now that they are out, not so long. */
 static void
 start_lingering(struct connection *self)
 {
     self->phase = PHASE_LINGERING;
     self->operating = true;
+    rgm_cancel(self, self->grace);
     rgm_stream_shutdown(&self->operation.shutdown, &self->stream);
     rgm_ask(self, &self->operation.shutdown,
             RGM_REPLY(connection, rgm_shutdown, on_shutdown));
@@ -535,6 +540,14 @@ on_emptied(struct connection *self, struct emptied *emptied)
 /* -------------------------------------------------------- the server is stopping */
 
 static void
+ask_grace(struct connection *self, uint64_t duration_ns)
+{
+    rgm_sleep_for(self->grace, rgm_here(self), duration_ns);
+    rgm_ask(self, self->grace,
+            RGM_REPLY(connection, rgm_sleep, on_grace_over));
+}
+
+static void
 connection_retiring(struct connection *self)
 {
     bool reads = self->operating && self->phase == PHASE_SERVING;
@@ -555,10 +568,7 @@ connection_retiring(struct connection *self)
         break_off(self);
         return;
     }
-    rgm_sleep_for(self->grace, rgm_here(self),
-                  self->worker->cluster->limits.grace_ns);
-    rgm_ask(self, self->grace,
-            RGM_REPLY(connection, rgm_sleep, on_grace_over));
+    ask_grace(self, self->worker->cluster->limits.grace_ns);
 }
 
 static void
@@ -566,4 +576,6 @@ on_grace_over(struct connection *self, struct rgm_sleep *sleep)
 {
     if (rgm_status(sleep) == 0)
         break_off(self);
+    else if (self->phase == PHASE_LINGERING)
+        ask_grace(self, LINGER_NS);
 }

@@ -55,8 +55,10 @@ usage(FILE *file)
             "  --spin-us N          look for work so long before sleeping\n"
             "  --pipeline N         commands of a connection at once (%d)\n"
             "  --output-bytes N     replies that may wait for it (%d)\n"
+            "  --grace-ms N         for replies to leave when stopping (%d)\n"
             "  --help\n",
-            LIMIT_PIPELINE, LIMIT_OUTPUT_BYTES);
+            LIMIT_PIPELINE, LIMIT_OUTPUT_BYTES,
+            (int)(LIMIT_GRACE_NS / RGM_NS_PER_MS));
 }
 
 static bool
@@ -88,6 +90,7 @@ static const struct option long_options[] = {
     {"spin-us", required_argument, NULL, 's'},
     {"pipeline", required_argument, NULL, 'l'},
     {"output-bytes", required_argument, NULL, 'o'},
+    {"grace-ms", required_argument, NULL, 'g'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -133,6 +136,11 @@ take_option(struct options *options, int option, const char *value)
         if (!parse_number(value, UINT32_C(1) << 30, &number) || number == 0)
             return false;
         options->limits.output_bytes = (uint32_t)number;
+        return true;
+    case 'g':
+        if (!parse_number(value, 3600000, &number))
+            return false;
+        options->limits.grace_ns = number * RGM_NS_PER_MS;
         return true;
     default:
         return false;

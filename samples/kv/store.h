@@ -25,6 +25,9 @@
     ((result) = (unsigned)XXH3_64bits((key), (length)))
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+/* Grow before a chain has more than this: every key in it is a cache miss. */
+#undef HASH_BKT_CAPACITY_THRESH
+#define HASH_BKT_CAPACITY_THRESH 4U
 
 #include <ringmail/lease.h>
 
