@@ -181,8 +181,7 @@ def plot_script(run, path):
     return f"""
 set terminal svg size 900,{110 + 26 * len(rows)} font "sans,12" background "white"
 set output "{path}"
-set title "ringmail {run['commit']}: ratio to its goal, median and 95 % interval, \
-{run['options']['rounds']} rounds"
+set title "{run['commit']}, {run['options']['rounds']} rounds: ratio to goal, 95 %"
 set xlabel "1 is the goal; left of it is better"
 set logscale x 2
 set xrange [0.125:8]
