@@ -44,6 +44,7 @@ struct fake_plan {
     int open_error;         /* of the worker below, or of */
     uint32_t open_error_at; /* all from this one on */
     bool deaf;              /* a cancel changes nothing */
+    bool never_beckons;     /* there is never anything to peek at */
     _Atomic int wait_error[FAKES_MAX];
     void (*on_wait)(struct fake *fake, uint64_t deadline_ns);
     uint64_t (*now)(struct fake *fake); /* NULL: the monotonic clock */
@@ -184,6 +185,8 @@ static const struct rgm_provider_ops fake_ops = {
 
 #define FAKE_KINDS UINT64_MAX
 
+static uint32_t fake_nothing;
+
 static int
 fake_open(const struct rgm_provider_options *options,
           struct rgm_provider **ret_provider, char *why, size_t why_size)
@@ -204,6 +207,10 @@ fake_open(const struct rgm_provider_options *options,
     fake->head.ops = &fake_ops;
     fake->head.kinds = FAKE_KINDS;
     fake->head.mode = "fake";
+    if (fake_plan.never_beckons)
+        fake->head.peek = (struct rgm_peek){.tail = &fake_nothing,
+                                            .head = &fake_nothing,
+                                            .flags = &fake_nothing};
     fake->bell = options->bell;
     fake->worker = options->worker;
     rgi_list_init(&fake->submitted);

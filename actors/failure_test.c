@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * failure_test.c - a provider fails: what ends, what is told, what stays?
+ *
+ * An operation that the failed provider still holds may be written to by the
+ * kernel at any time. Its record, the actor around it and the memory of both
+ * are given up. Everything else comes home, and the runtime ends with the
+ * error.
+ */
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "actors/rig.h"
+
+struct failure {
+    struct rgm_runtime *runtime;
+    struct rgm_address other, loser;
+    unsigned told, stopped, withdrawn, answered, refused;
+    int last_status;
+    long number;
+    struct rgm_order order;
+    pthread_t thread;
+};
+
+#define failure_of(self) ((struct failure *)test_of(self))
+
+static void
+stopped_once(struct robot *self)
+{
+    failure_of(self)->stopped++;
+}
+
+static void
+fail_worker(uint32_t worker)
+{
+    atomic_store(&fake_plan.wait_error[worker], -EIO);
+}
+
+/* Runs the root and ends with the error. Memory of the lost may be left. */
+static void
+run_to_failure(uint32_t workers, const struct script *root, size_t lost)
+{
+    size_t before = rgi_memory_live();
+    struct rgm_runtime *runtime = rig_make(workers);
+
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, root) == -EIO);
+    rgi_check(rgm_runtime_wait(runtime) == -EIO);
+    rgi_check(strstr(rgm_runtime_error(runtime), "fake"));
+    rgi_check(atomic_load(&fake_plan.closed) == workers);
+    rgi_check(rgm_runtime_destroy(runtime) == 0);
+    rgi_check(rgi_memory_live() == before + lost);
+}
+
+/* ------------------------------------------------- nothing is out: all is well */
+
+static void
+fail_mine(struct robot *self)
+{
+    fail_worker(rgm_worker_number(&self->actor));
+}
+
+static void
+cmp_09_a_failed_provider_ends_the_runtime_with_its_error(void)
+{
+    for (uint32_t workers = 1; workers <= 3; workers++) {
+        struct failure failure = {.told = 0};
+        struct script root = {
+            .started = fail_mine, .stopped = stopped_once, .test = &failure};
+
+        fake_reset();
+        run_to_failure(workers, &root, 0);
+        rgi_check(failure.stopped == 1);
+    }
+}
+
+/* It fails while it sleeps, and on another thread than the caller's. */
+static void
+fail_other(struct robot *self)
+{
+    (void)self;
+    fail_worker(1);
+    rgi_bell_ring(
+        (void *)(intptr_t)self->actor.worker->runtime->places[1].bell);
+}
+
+static void
+a_provider_may_fail_in_its_sleep(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {
+        .started = fail_other, .stopped = stopped_once, .test = &failure};
+
+    fake_reset();
+    run_to_failure(2, &root, 0);
+    rgi_check(failure.stopped == 1);
+}
+
+/* -------------------------------------------------- the worker itself goes on */
+
+/* After the failure: messages, asks across workers, sleeps, parks. */
+RGM_ANSWER(robot, question, on_exchange);
+RGM_ANSWER(robot, rgm_sleep, on_sleep);
+RGM_ANSWER(robot, rgm_listen, on_refused);
+
+static void
+reply_it(struct robot *self, struct question *question)
+{
+    rgm_reply(self, question, 0);
+}
+
+static void
+on_exchange(struct robot *self, struct question *question)
+{
+    struct failure *failure = failure_of(self);
+
+    rgi_check(rgm_status(question) == 0);
+    if (++failure->answered < 100) {
+        rgm_ask(self, question, RGM_REPLY(robot, question, on_exchange));
+        return;
+    }
+    rgm_sleep_for(&self->sleep, rgm_here(self), 2 * RGM_NS_PER_MS);
+    rgm_ask(self, &self->sleep, RGM_REPLY(robot, rgm_sleep, on_sleep));
+}
+
+static void
+on_sleep(struct robot *self, struct rgm_sleep *sleep)
+{
+    rgi_check(rgm_status(sleep) == 0);
+    rgi_check(self->actor.worker->counters.park_deadline > 0 ||
+              self->actor.worker->counters.parks > 0);
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, on_refused));
+}
+
+static void
+on_refused(struct robot *self, struct rgm_listen *listen)
+{
+    rgi_check(rgm_status(listen) == -EIO);
+    failure_of(self)->refused++;
+    (void)rgm_stop_actor(self, failure_of(self)->other);
+    rgm_stop(self);
+}
+
+/* Told to retire because of the failure, it uses its time. */
+static void
+go_on(struct robot *self)
+{
+    rgi_check(self->actor.worker->failure == -EIO);
+    failure_of(self)->told++;
+    question_prepare(&self->question, failure_of(self)->other);
+    rgm_ask(self, &self->question, RGM_REPLY(robot, question, on_exchange));
+}
+
+static void
+stay(struct robot *self)
+{
+    (void)self; /* until it is stopped */
+}
+
+static void
+spawn_partner_and_fail(struct robot *self)
+{
+    static struct script partner;
+
+    partner = (struct script){.question = reply_it, .retiring = stay};
+    failure_of(self)->other = robot_spawn_on(self, 1, &partner);
+    fail_worker(0);
+}
+
+static void
+wkr_14_actors_go_on_when_the_provider_is_gone(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {.started = spawn_partner_and_fail,
+                          .retiring = go_on,
+                          .stopped = stopped_once,
+                          .test = &failure};
+
+    fake_reset();
+    run_to_failure(2, &root, 0);
+    rgi_check(failure.told == 1 && failure.answered == 100);
+    rgi_check(failure.refused == 1 && failure.stopped == 1);
+}
+
+/* -------------------------------------------------------- operations are out */
+
+RGM_ANSWER(robot, rgm_listen, never_told);
+RGM_ANSWER(robot, question, on_withdrawn_answer);
+
+static void
+never_told(struct robot *self, struct rgm_listen *listen)
+{
+    (void)listen;
+    failure_of(self)->last_status = 1;
+}
+
+static void
+count_withdrawn(struct robot *self, struct question *question)
+{
+    (void)question;
+    failure_of(self)->withdrawn++;
+}
+
+static void
+keep_it(struct robot *self, struct question *question)
+{
+    rgi_check(rgm_keep(self, question, &self->token) == 0);
+}
+
+/* Has an operation out, a kept question, an ask of its own, mail. */
+static void
+ask_for_ever(struct robot *self)
+{
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, never_told));
+}
+
+static void
+on_withdrawn_answer(struct robot *self, struct question *question)
+{
+    failure_of(self)->last_status = rgm_status(question);
+}
+
+static void
+spawn_loser(struct robot *self)
+{
+    static struct script loser;
+    struct failure *failure = failure_of(self);
+
+    loser = (struct script){.started = ask_for_ever,
+                            .question = keep_it,
+                            .withdrawn = count_withdrawn,
+                            .stopped = stopped_once,
+                            .test = failure};
+    failure->loser =
+        robot_spawn_on(self, rgm_workers_count(&self->actor) - 1, &loser);
+    question_prepare(&self->question, failure->loser);
+    rgm_ask(self, &self->question,
+            RGM_REPLY(robot, question, on_withdrawn_answer));
+}
+
+/* When its question is kept the operation is out: then the provider fails. */
+static void
+fail_when_kept(struct fake *fake, uint64_t deadline_ns)
+{
+    struct rgm_worker *worker = rgi_current;
+
+    (void)deadline_ns;
+    if (worker->kept_count == 1 && fake->head.in_flight == 1)
+        fail_worker(worker->number);
+}
+
+static void
+leave_gracefully(struct robot *self)
+{
+    rgm_stop(self);
+}
+
+static void
+urg_24_what_is_in_flight_is_given_up_and_all_else_comes_home(void)
+{
+    for (uint32_t workers = 1; workers <= 2; workers++) {
+        struct failure failure = {.told = 0};
+        struct script root = {.started = spawn_loser,
+                              .retiring = leave_gracefully,
+                              .stopped = stopped_once,
+                              .test = &failure};
+
+        fake_reset();
+        fake_plan.on_wait = fail_when_kept;
+        run_to_failure(workers, &root, 1);
+        rgi_check(failure.withdrawn == 1);
+        rgi_check(failure.last_status == -ESRCH);
+        rgi_check(failure.stopped == 1); /* the root; not the loser */
+        rgi_check(atomic_load(&fake_plan.closed_in_flight) == 1);
+    }
+}
+
+/* Answers in an order behind the lost one have nowhere to go: nor are they
+ * waited for. */
+RGM_ANSWER(robot, question, never_in_turn);
+
+static void
+never_in_turn(struct robot *self, struct question *question)
+{
+    (void)question;
+    failure_of(self)->told++;
+}
+
+static void
+ask_in_order(struct robot *self)
+{
+    struct failure *failure = failure_of(self);
+
+    rgm_order_init(&failure->order, 10);
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_ask_in(self, &failure->order, &self->listen,
+               RGM_REPLY(robot, rgm_listen, never_told));
+    question_prepare(&self->question, failure->other);
+    rgm_ask_in(self, &failure->order, &self->question,
+               RGM_REPLY(robot, question, never_in_turn));
+}
+
+static void
+fail_when_arrived(struct fake *fake, uint64_t deadline_ns)
+{
+    struct rgm_worker *worker = rgi_current;
+
+    (void)deadline_ns;
+    if (worker->number == 0 && fake->head.in_flight == 1 &&
+        worker->messages_out == 1)
+        fail_worker(0);
+}
+
+static void
+spawn_orderly(struct robot *self)
+{
+    static struct script orderly;
+    static const struct script replier = {.question = reply_it};
+    struct failure *failure = failure_of(self);
+
+    orderly = (struct script){
+        .started = ask_in_order, .stopped = stopped_once, .test = failure};
+    failure->other = robot_spawn(self, &replier);
+    (void)robot_spawn(self, &orderly);
+}
+
+static void
+an_order_behind_a_lost_operation_is_given_up_too(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {.started = spawn_orderly, .test = &failure};
+
+    fake_reset();
+    fake_plan.on_wait = fail_when_arrived;
+    run_to_failure(1, &root, 1);
+    rgi_check(failure.told == 0 && failure.stopped == 0);
+}
+
+/* Asked from another worker: that worker's actor is given up, by message. */
+static void
+ask_far(struct robot *self)
+{
+    fake_prepare(&self->listen, &self->listener, rgm_worker_address(1));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, never_told));
+}
+
+static void
+fail_when_asked(struct fake *fake, uint64_t deadline_ns)
+{
+    (void)deadline_ns;
+    if (fake->worker == 1 && fake->head.in_flight == 1)
+        fail_worker(1);
+}
+
+static void
+spawn_far_asker(struct robot *self)
+{
+    static struct script asker;
+
+    asker = (struct script){
+        .started = ask_far, .stopped = stopped_once, .test = failure_of(self)};
+    (void)robot_spawn(self, &asker);
+}
+
+static void
+an_asker_elsewhere_is_given_up_by_message(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {
+        .started = spawn_far_asker, .stopped = stopped_once, .test = &failure};
+
+    fake_reset();
+    fake_plan.on_wait = fail_when_asked;
+    run_to_failure(2, &root, 1);
+    rgi_check(failure.stopped == 1 && failure.last_status == 0);
+}
+
+/* One fails of four, with work on all: the others' work is completed. */
+RGM_ANSWER(robot, rgm_listen, completed);
+
+static void
+completed(struct robot *self, struct rgm_listen *listen)
+{
+    rgi_check(rgm_status(listen) == 0 || rgm_status(listen) == -ECANCELED);
+    __atomic_fetch_add(&failure_of(self)->answered, 1, __ATOMIC_RELAXED);
+}
+
+static void
+ask_here(struct robot *self)
+{
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, completed));
+    if (__atomic_add_fetch(&failure_of(self)->told, 1, __ATOMIC_RELAXED) == 4)
+        fail_worker(3);
+    rgi_bell_ring(
+        (void *)(intptr_t)self->actor.worker->runtime->places[3].bell);
+}
+
+static void
+spawn_four(struct robot *self)
+{
+    static struct script asker;
+    struct rgm_address addresses[4];
+
+    asker = *self->script;
+    asker.started = ask_here;
+    rgi_check(rgm_spawn_each(self, &robot_behaviour, &asker, addresses, 4) ==
+              4);
+}
+
+static void
+cmp_05_one_failure_of_four_lets_the_others_finish(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {.started = spawn_four, .test = &failure};
+
+    fake_reset();
+    run_to_failure(4, &root, 1);
+    rgi_check(failure.answered == 3);
+    rgi_check(atomic_load(&fake_plan.closed_in_flight) == 1);
+}
+
+/* All fail at once. */
+static void
+fail_all(struct robot *self)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        fail_worker(i);
+        rgi_bell_ring(
+            (void *)(intptr_t)self->actor.worker->runtime->places[i].bell);
+    }
+}
+
+static void
+all_may_fail_at_once(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {
+        .started = fail_all, .stopped = stopped_once, .test = &failure};
+
+    fake_reset();
+    run_to_failure(4, &root, 0);
+    rgi_check(failure.stopped == 1);
+}
+
+/* Completions handed over by the call that fails count. */
+static void
+complete_and_fail(struct fake *fake, uint64_t deadline_ns)
+{
+    (void)deadline_ns;
+    if (fake_complete_first(fake, 0))
+        fail_worker(fake->worker);
+}
+
+RGM_ANSWER(robot, rgm_listen, told_at_last);
+
+static void
+told_at_last(struct robot *self, struct rgm_listen *listen)
+{
+    rgi_check(rgm_status(listen) == 0);
+    failure_of(self)->told++;
+}
+
+static void
+ask_once(struct robot *self)
+{
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, told_at_last));
+}
+
+static void
+what_the_last_call_brought_is_told(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {
+        .started = ask_once, .stopped = stopped_once, .test = &failure};
+
+    fake_reset();
+    fake_plan.on_wait = complete_and_fail;
+    run_to_failure(1, &root, 0);
+    rgi_check(failure.told == 1 && failure.stopped == 1);
+}
+
+/* A plain thread that waits for a lost operation: a fault, in a process of its
+ * own. */
+static void *
+call_and_lose(void *argument)
+{
+    struct rgm_runtime *runtime = argument;
+    struct rgm_listener listener = {.socket = {.open = 0}};
+    struct rgm_listen listen;
+
+    fake_prepare(&listen, &listener, rgm_worker_address(1));
+    _exit(rgm_call(runtime, &listen) != 0); /* it went on: wrong */
+}
+
+static void
+lose_a_call(void)
+{
+    struct rgm_runtime *runtime;
+    pthread_t thread;
+
+    fake_reset();
+    fake_plan.on_wait = fail_when_asked;
+    runtime = rig_make(2);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    rgi_check(pthread_create(&thread, NULL, call_and_lose, runtime) == 0);
+    pthread_join(thread, NULL);
+    _exit(0);
+}
+
+static void
+urg_24_waiting_for_a_lost_operation_is_a_fault(void)
+{
+    pid_t child = fork();
+    int status;
+
+    rgi_check(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        if (freopen("/dev/null", "w", stderr) == NULL)
+            _exit(0);
+        lose_a_call();
+    }
+    rgi_check(waitpid(child, &status, 0) == child);
+    rgi_check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+#define CASES(X)                                                               \
+    X(failure, cmp_09_a_failed_provider_ends_the_runtime_with_its_error)       \
+    X(failure, a_provider_may_fail_in_its_sleep)                               \
+    X(failure, wkr_14_actors_go_on_when_the_provider_is_gone)                  \
+    X(failure, urg_24_what_is_in_flight_is_given_up_and_all_else_comes_home)   \
+    X(failure, an_order_behind_a_lost_operation_is_given_up_too)               \
+    X(failure, an_asker_elsewhere_is_given_up_by_message)                      \
+    X(failure, cmp_05_one_failure_of_four_lets_the_others_finish)              \
+    X(failure, all_may_fail_at_once)                                           \
+    X(failure, what_the_last_call_brought_is_told)                             \
+    X(failure, urg_24_waiting_for_a_lost_operation_is_a_fault)
+
+RGI_CASES(CASES)
