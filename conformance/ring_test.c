@@ -3,13 +3,18 @@
 /* ring_test.c - does the ring provider keep the contract? */
 
 #include "conformance/clock_cases.h"
+#include "conformance/crowd_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/pooled_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
 #define SUITES(X)                                                             \
     CLOCK_CASES(X, ring_clock)                                                 \
+    CROWD_CASES(X, ring_crowd)                                                 \
+    X(ring_crowd, idle_connections_cost_no_time_and_little_memory)            \
     LIFECYCLE_CASES(X, ring_lifecycle)                                          \
+    POOLED_CASES(X, ring_pooled)                                               \
     STREAM_CASES(X, ring_stream)                                              \
     SOCKET_CASES(X, ring_socket)
 

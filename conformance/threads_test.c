@@ -3,13 +3,17 @@
 /* threads_test.c - does the threads provider keep the contract? */
 
 #include "conformance/clock_cases.h"
+#include "conformance/crowd_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/pooled_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
 #define SUITES(X)                                                             \
     CLOCK_CASES(X, threads_clock)                                                 \
+    CROWD_CASES(X, threads_crowd)                                                 \
     LIFECYCLE_CASES(X, threads_lifecycle)                                          \
+    POOLED_CASES(X, threads_pooled)                                               \
     STREAM_CASES(X, threads_stream)                                              \
     SOCKET_CASES(X, threads_socket)
 

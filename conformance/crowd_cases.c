@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+
+/* crowd_cases.c - what must every provider show under many connections? */
+
+#include "conformance/crowd_cases.h"
+
+#include <malloc.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conformance/hall.h"
+#include "conformance/shim.h"
+
+static void
+exchange(int peer, const char *bytes, size_t length_bytes)
+{
+    char answer[HALL_BUFFER_BYTES];
+
+    peer_send(peer, bytes, length_bytes);
+    peer_receive(peer, answer, length_bytes);
+    rgi_check(memcmp(answer, bytes, length_bytes) == 0);
+}
+
+static size_t
+mapped(void)
+{
+    return (size_t)(uintptr_t)sbrk(0);
+}
+
+/* Over the whole process: the workers, their helpers, and this thread. */
+void
+echo_round_trips_allocate_nothing(struct stage *stage)
+{
+    enum { CONNECTIONS = 50 };
+    const uint64_t rounds = 20 + rgi_scale(20000);
+    int peers[CONNECTIONS];
+    uint64_t allocations;
+    struct hall hall;
+    size_t brk_before;
+
+    stage->options.workers = 2;
+    stage_open(stage);
+    hall_open(&hall, stage);
+    for (int i = 0; i < CONNECTIONS; i++)
+        peers[i] = peer_connect(&stage->endpoint);
+    hall_await_accepted(&hall, CONNECTIONS);
+    for (int i = 0; i < CONNECTIONS; i++)
+        exchange(peers[i], "warm", 4);
+    allocations = shim_allocations();
+    brk_before = mapped();
+    for (uint64_t round = 0; round < rounds; round++) {
+        char answer[10];
+
+        for (int i = 0; i < CONNECTIONS; i++)
+            peer_send(peers[i], "round trip", 10);
+        for (int i = 0; i < CONNECTIONS; i++)
+            peer_receive(peers[i], answer, 10);
+    }
+    rgi_check(shim_allocations() == allocations);
+    rgi_check(mapped() == brk_before);
+    rgi_check(!SHIM_COUNTS_ALLOCATIONS || allocations > 0);
+    for (int i = 0; i < CONNECTIONS; i++)
+        peer_close(peers[i]);
+    hall_await_closed(&hall, CONNECTIONS);
+    hall_close(&hall);
+}
+
+/* Each has sent something and is sent something when half of them reset. */
+void
+half_of_a_thousand_reset_and_the_others_go_on(struct stage *stage)
+{
+    uint32_t count = hall_descriptors(1000);
+    int *peers = calloc(count, sizeof(*peers));
+    struct hall hall;
+    char bytes[HALL_BUFFER_BYTES];
+
+    rgi_check(peers != NULL && count % 2 == 0);
+    pattern_fill(bytes, sizeof(bytes), 0);
+    stage_open(stage);
+    hall_open(&hall, stage);
+    for (uint32_t i = 0; i < count; i++)
+        peers[i] = peer_connect(&stage->endpoint);
+    hall_await_accepted(&hall, count);
+    for (uint32_t i = 0; i < count; i++)
+        peer_send(peers[i], bytes, sizeof(bytes) / 2);
+    for (uint32_t i = 0; i < count; i += 2)
+        peer_reset(peers[i]);
+    for (uint32_t i = 1; i < count; i += 2) {
+        char answer[HALL_BUFFER_BYTES];
+
+        peer_receive(peers[i], answer, sizeof(answer) / 2);
+        rgi_check(memcmp(answer, bytes, sizeof(answer) / 2) == 0);
+        exchange(peers[i], bytes, sizeof(bytes));
+    }
+    for (uint32_t i = 1; i < count; i += 2)
+        peer_close(peers[i]);
+    hall_await_closed(&hall, count);
+    hall_close(&hall);
+    free(peers);
+}
+
+/* ---------------------------------------------------------- short transfers */
+
+struct client {
+    pthread_t thread;
+    const struct rgm_endpoint *endpoint;
+    uint64_t random;
+    size_t total_bytes;
+};
+
+/* Sends and receives in pieces of any size, never far ahead. */
+static void *
+client_main(void *argument)
+{
+    struct client *client = argument;
+    int peer = peer_connect(client->endpoint);
+    size_t sent = 0, received = 0;
+    char bytes[5000];
+
+    while (received < client->total_bytes) {
+        size_t piece = 1 + next_random(&client->random) % sizeof(bytes);
+
+        if (next_random(&client->random) % 2 && sent - received < 20000) {
+            pattern_fill(bytes, piece, sent);
+            peer_send(peer, bytes, piece);
+            sent += piece;
+        } else if (sent > received) {
+            ssize_t count = recv(peer, bytes, piece, 0);
+
+            rgi_check(count > 0);
+            rgi_check(pattern_holds(bytes, (size_t)count, received));
+            received += (size_t)count;
+        }
+    }
+    peer_close(peer);
+    return NULL;
+}
+
+void
+short_transfers_everywhere(struct stage *stage)
+{
+    enum { CLIENTS = 8 };
+    struct client clients[CLIENTS];
+    uint64_t random = rgi_seed();
+    struct hall hall;
+
+    stage_open(stage);
+    hall_open(&hall, stage);
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = (struct client){
+            .endpoint = &stage->endpoint,
+            .random = next_random(&random),
+            .total_bytes = 200000 + (size_t)rgi_scale(20000000)};
+        rgi_check(pthread_create(&clients[i].thread, NULL, client_main,
+                                 &clients[i]) == 0);
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        rgi_check(pthread_join(clients[i].thread, NULL) == 0);
+    hall_await_closed(&hall, CLIENTS);
+    hall_close(&hall);
+}
+
+/* ------------------------------------------------------------- descriptors */
+
+/* An acceptor that asks again after a while, as stream.h says to. */
+struct stubborn {
+    struct puppet *puppet;
+    struct rgm_listener *listener;
+    struct rgm_stream streams[40];
+    struct rgm_accept accept;
+    struct rgm_sleep sleep;
+    uint32_t accepted; /* atomic, and the next two */
+    uint32_t refused;
+    bool over;
+};
+
+static struct stubborn *stubborn_now;
+
+static void stubborn_answered(struct rgm_actor *self,
+                              struct rgm_request *request);
+
+static void
+stubborn_accept(struct stubborn *stubborn)
+{
+    rgm_stream_accept(&stubborn->accept, stubborn->listener,
+                      &stubborn->streams[stubborn->accepted]);
+    rgm_ask_request(&stubborn->puppet->actor, &stubborn->accept.request,
+                    stubborn_answered);
+}
+
+static void
+stubborn_answered(struct rgm_actor *self, struct rgm_request *request)
+{
+    struct stubborn *stubborn = stubborn_now;
+    int status = rgm_request_status(request);
+
+    if (status == -ECANCELED) {
+        __atomic_store_n(&stubborn->over, true, __ATOMIC_SEQ_CST);
+        return;
+    }
+    if (request == &stubborn->accept.request && status != 0) {
+        rgi_check(status == -EMFILE);
+        (void)__atomic_add_fetch(&stubborn->refused, 1, __ATOMIC_SEQ_CST);
+        rgm_sleep_for(&stubborn->sleep, rgm_here(stubborn->puppet), 100000);
+        rgm_ask_request(self, &stubborn->sleep.request, stubborn_answered);
+        return;
+    }
+    if (request == &stubborn->accept.request)
+        (void)__atomic_add_fetch(&stubborn->accepted, 1, __ATOMIC_SEQ_CST);
+    stubborn_accept(stubborn);
+}
+
+static void
+stubborn_begin(struct puppet *puppet, void *argument)
+{
+    stubborn_now = argument;
+    stubborn_now->puppet = puppet;
+    stubborn_accept(stubborn_now);
+}
+
+static void
+stubborn_stop(struct puppet *puppet, void *argument)
+{
+    struct stubborn *stubborn = argument;
+
+    rgm_cancel_request(&puppet->actor, &stubborn->accept.request);
+    rgm_cancel_request(&puppet->actor, &stubborn->sleep.request);
+}
+
+/* Twenty peers, ten descriptors; then there are enough. */
+void
+descriptors_run_out_and_come_back(struct stage *stage)
+{
+    enum { PEERS = 20, ROOM = 10 };
+    struct stubborn *stubborn = calloc(1, sizeof(*stubborn));
+    struct rlimit before, tight;
+    int peers[PEERS];
+
+    rgi_check(stubborn != NULL);
+    stage_open(stage);
+    stage_listen(stage);
+    stubborn->listener = &stage->listener;
+    for (int i = 0; i < PEERS; i++)
+        peers[i] = peer_connect(&stage->endpoint);
+    rgi_check(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    tight = before;
+    tight.rlim_cur = (rlim_t)peers[PEERS - 1] + 1 + ROOM;
+    rgi_check(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+    stage_do(stage, stubborn_begin, stubborn);
+    while (__atomic_load_n(&stubborn->refused, __ATOMIC_SEQ_CST) < 3)
+        sched_yield();
+    rgi_check(__atomic_load_n(&stubborn->accepted, __ATOMIC_SEQ_CST) == ROOM);
+    rgi_check(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    while (__atomic_load_n(&stubborn->accepted, __ATOMIC_SEQ_CST) < PEERS)
+        sched_yield();
+    while (!__atomic_load_n(&stubborn->over, __ATOMIC_SEQ_CST))
+        stage_do(stage, stubborn_stop, stubborn);
+    for (int i = 0; i < PEERS; i++) {
+        rgi_check(stage_write(stage, &stubborn->streams[i], "x", 1) == 0);
+        rgi_check(stage_close_stream(stage, &stubborn->streams[i]) == 0);
+    }
+    for (int i = 0; i < PEERS; i++) {
+        char byte;
+
+        peer_receive(peers[i], &byte, 1);
+        peer_close(peers[i]);
+    }
+    stage_close(stage);
+    free(stubborn);
+}
+
+/* ------------------------------------------------------------------- idling */
+
+static uint64_t
+cpu_ns(void)
+{
+    struct timespec now;
+
+    rgi_check(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0);
+    return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* What the C library has given out, ours and everybody's. */
+static size_t
+allocated_bytes(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+struct idler {
+    struct rgm_stream stream;
+    struct read_step read;
+    int peer;
+    char byte;
+};
+
+/* Nothing comes for a while: no turn is made and no time is used. The guard
+ * allows for the machine's own business, not for work. */
+static void
+nothing_happens(struct stage *stage)
+{
+    const struct timespec while_ns = {0, 300 * 1000 * 1000};
+    struct rgm_counters before, after;
+    uint64_t used_ns;
+
+    (void)stage_counters(stage);
+    nanosleep(&while_ns, NULL); /* whatever was under way is over */
+    rgi_check(rgm_runtime_counters(stage->runtime, 0, &before) == 0);
+    used_ns = cpu_ns();
+    nanosleep(&while_ns, NULL);
+    rgi_check(rgm_runtime_counters(stage->runtime, 0, &after) == 0);
+    rgi_check(after.turns == before.turns);
+    rgi_check(after.kernel_entries == before.kernel_entries);
+    rgi_check(cpu_ns() - used_ns < 10 * RGM_NS_PER_MS);
+}
+
+void
+idle_connections_cost_no_time_and_little_memory(struct stage *stage)
+{
+    uint32_t count = hall_descriptors((uint32_t)rgi_scale(10000) * 10);
+    struct idler *idlers;
+    size_t before_bytes, each_bytes;
+
+    if (rgi_scale_is_full())
+        count = hall_descriptors(10000);
+    stage_open(stage);
+    stage_listen(stage);
+    before_bytes = allocated_bytes();
+    idlers = calloc(count, sizeof(*idlers)); /* counted, as a user's actor is */
+    rgi_check(idlers != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        idlers[i].peer = stage_pair(stage, &idlers[i].stream);
+        rgm_stream_read(&idlers[i].read.op, &idlers[i].stream,
+                        &idlers[i].byte, 1);
+        stage_begin(stage, &idlers[i].read);
+    }
+    each_bytes = (allocated_bytes() - before_bytes) / count;
+    fprintf(stderr, "# %u idle connections, %zu bytes each\n", count,
+            each_bytes);
+    rgi_check(!SHIM_COUNTS_ALLOCATIONS || each_bytes < 1024);
+    nothing_happens(stage);
+    for (uint32_t i = 0; i < count; i++) {
+        peer_send(idlers[i].peer, "x", 1);
+        rgi_check(stage_end(stage, &idlers[i].read) == 0);
+        rgi_check(stage_close_stream(stage, &idlers[i].stream) == 0);
+        peer_close(idlers[i].peer);
+    }
+    stage_close(stage);
+    free(idlers);
+}
