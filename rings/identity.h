@@ -24,8 +24,10 @@
 #define RGI_IDENTITY_ADDRESS_BITS 48
 #define RGI_IDENTITY_SERIAL_MASK UINT32_C(0x7fff)
 
-/* The bell's poll; any odd number would do. */
+/* The bell's poll, and the pause before cancels are repeated; any odd numbers
+ * would do. */
 #define RGI_IDENTITY_BELL (RGI_IDENTITY_MONITOR | UINT64_C(2))
+#define RGI_IDENTITY_PAUSE (RGI_IDENTITY_MONITOR | UINT64_C(4))
 
 /* Whether a pointer leaves the other bits alone. User space has 47 bits on
  * x86-64 and 48 on AArch64, unless it asks for more. */

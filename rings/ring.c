@@ -30,6 +30,9 @@
 #define MEMORY_PAUSE_NS (4 * RGM_NS_PER_MS)
 #define MEMORY_TRIES 12
 
+/* Of each of the two kinds that io_uring knows, for the owner's thread. */
+#define KERNEL_THREADS_MAX 4
+
 /* As many opcodes as a probe can report. */
 #define PROBE_OPCODES 256
 
@@ -245,6 +248,17 @@ check_probe(const struct rgi_ring_calls *calls, int fd, unsigned features,
     return -ENOTSUP;
 }
 
+/* Should the kernel ever use threads for us (it does when a request was woken
+ * very often for nothing), then few. Failing is allowed. */
+static void
+limit_kernel_threads(struct rgi_ring *ring)
+{
+    unsigned limits[2] = {KERNEL_THREADS_MAX, KERNEL_THREADS_MAX};
+
+    (void)ring->calls->enroll((unsigned)ring->uring.ring_fd,
+                              IORING_REGISTER_IOWQ_MAX_WORKERS, limits, 2);
+}
+
 /* Failing is allowed: the ring's own descriptor always works. */
 static void
 enter_table(struct rgi_ring *ring)
@@ -304,6 +318,7 @@ rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
     ring->enter_flags = IORING_ENTER_GETEVENTS;
     if (params.features & FEATURE_NO_IOWAIT)
         ring->wait_flags = ENTER_NO_IOWAIT;
+    limit_kernel_threads(ring);
     enter_table(ring);
     return 0;
 }

@@ -131,7 +131,9 @@ rgi_ring_entry(struct rgi_ring *ring, uint64_t identity);
 
 /*
  * Ask the kernel to stop the request with this identity. Its completion comes
- * as always; the cancel's own one says nothing more and is to be ignored.
+ * as always. The cancel's own one matters only when it is -EALREADY: a thread
+ * of the kernel had the request in hand and may have put it back to sleep, so
+ * if the request is still out after a while it must be asked again.
  *
  * Thread:  owner.
  * Returns: false when there is no entry, as above.
@@ -140,6 +142,10 @@ RGM_MUST_USE bool rgi_ring_cancel(struct rgi_ring *ring, uint64_t identity);
 
 /* Make a fresh entry a poll, once, for events of poll(2). Thread: owner. */
 void rgi_ring_poll(struct io_uring_sqe *entry, int fd, uint32_t events);
+
+/* Make a fresh entry a pause of a millisecond, which ends with -ETIME.
+ * Thread: owner. */
+void rgi_ring_pause(struct io_uring_sqe *entry);
 
 /* Watch an eventfd for edges, for as long as completions say F_MORE.
  * Thread: owner. Returns: false when there is no entry. */

@@ -69,6 +69,17 @@ rgi_ring_poll(struct io_uring_sqe *entry, int fd, uint32_t events)
                                : events;
 }
 
+void
+rgi_ring_pause(struct io_uring_sqe *entry)
+{
+    static const struct __kernel_timespec millisecond = {0, 1000000};
+
+    entry->opcode = IORING_OP_TIMEOUT;
+    entry->fd = -1;
+    entry->addr = (uint64_t)(uintptr_t)&millisecond;
+    entry->len = 1;
+}
+
 bool
 rgi_ring_watch(struct rgi_ring *ring, int fd, uint64_t identity)
 {

@@ -111,7 +111,8 @@ rgi_task_of(struct rgm_operation *operation)
     return (struct rgi_task *)(void *)operation->scratch;
 }
 
-/* `link` is in `waiting`, in `stopping` or in a pool's `starved`. */
+/* `link` is in one list at most: `waiting`, a pool's `starved`, or while it is
+ * in the kernel `stopping` or `stopped`. */
 static inline struct rgm_operation *
 rgi_ring_linked(struct rgm_link *link)
 {
@@ -138,11 +139,14 @@ struct rgi_ring_provider {
     struct rgi_ring ring;
     struct rgm_turn done;     /* completed and not handed over yet */
     struct rgm_link waiting;  /* for room in the kernel, first in first out */
-    struct rgm_link stopping; /* in the kernel; their cancel is not yet */
+    struct rgm_link stopping; /* in the kernel; their cancel is to be sent */
+    struct rgm_link stopped;  /* in the kernel; it was sent */
     uint32_t started;         /* operations that have a place in the kernel */
     uint32_t started_max;
     int bell;
     bool bell_armed;
+    bool cancel_again; /* a cancel came too early or too late to tell */
+    bool pausing;      /* before they are repeated */
     bool rang;
     int failed;      /* what ended the ring; 0: nothing */
     uint32_t worker; /* its number, and our place among takers of pools */

@@ -252,6 +252,30 @@ lending_has_a_limit(void)
     end_pool(pool);
 }
 
+/* ... and one read that waits is lent one slot, after however many. */
+static void
+lending_follows_the_reads(void)
+{
+    struct rgm_pool *pool = make_pool(64, 32);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    for (int i = 0; i < 50; i++) {
+        start_read(&world, &read, &pair.far, pool);
+        world_settle(&world);
+        rgi_check(rgm_pool_free_count(pool) == 63);
+        send_text(&world, &pair.near, "data");
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        expect_text(&read, "data");
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
 /* Cancelled at the moment of arrival: no slot is lost, nor a byte. */
 static void
 field_b40_cancel_at_arrival(void)
@@ -418,7 +442,11 @@ pool_that_closes_ends_its_reads(void)
     rgi_check(rgm_lease_drop(&lease) == 0);
     rgm_pool_destroy(pool);
     pool = make_pool(1, 16); /* most likely where the other one was */
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
     start_read(&world, &read, &pair.far, pool);
+    world_settle(&world);
+    rgi_check(world.provider->waiting == 1);
+    rgi_check(rgm_lease_drop(&lease) == 0);
     rgi_check(world_finish(&world, &read.operation) == 0);
     expect_text(&read, "data");
     pair_close(&world, &pair);
@@ -471,7 +499,7 @@ several_pools_on_one_ring(void)
     world_open(&world);
     pair_open(&world, &pair);
     for (uint32_t i = 0; i < 4; i++)
-        pools[i] = make_pool(8 << i, 32);
+        pools[i] = make_pool(8u << i, 32);
     for (int i = 0; i < 100; i++) {
         start_read(&world, &read, &pair.far, pools[i % 4]);
         send_text(&world, &pair.near, "data");
@@ -611,6 +639,7 @@ rings_share_a_small_pool(void)
     X(ring_pooled, srd_06_false_readiness)                                     \
     X(ring_pooled, srd_07_idle_connections)                                    \
     X(ring_pooled, lending_has_a_limit)                                        \
+    X(ring_pooled, lending_follows_the_reads)                                  \
     X(ring_pooled, field_b40_cancel_at_arrival)                                \
     X(ring_pooled, field_b40_close_at_arrival)                                 \
     X(ring_pooled, starved_reads_can_be_cancelled)                             \

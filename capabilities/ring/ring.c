@@ -37,8 +37,6 @@
 
 #define CACHE_LINE_BYTES 64
 
-static const struct __kernel_timespec retry_pause = {0, 1000000};
-
 static struct rgi_ring_provider *
 self(struct rgm_provider *provider)
 {
@@ -69,9 +67,8 @@ answer(struct rgi_ring_provider *p, struct rgm_operation *operation, int status)
     const struct rgi_ring_kind *kind = &rgi_ring_kinds[operation->kind];
     struct rgi_task *task = rgi_task_of(operation);
 
-    if (rgi_list_is_linked(&operation->link))
-        rgi_list_remove(
-            &operation->link); /* its cancel is not needed any more */
+    if (rgi_list_is_linked(&operation->link)) /* its cancel is not needed */
+        rgi_list_remove(&operation->link);
     if (status < 0 && task->step != 0 && kind->undo != NULL)
         kind->undo(p, operation);
     if (task->started)
@@ -95,10 +92,7 @@ prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
         rgi_ring_poll(entry, task->fd, POLLOUT);
         break;
     case RGI_STEP_PAUSE:
-        entry->opcode = IORING_OP_TIMEOUT;
-        entry->fd = -1;
-        entry->addr = (uint64_t)(uintptr_t)&retry_pause;
-        entry->len = 1;
+        rgi_ring_pause(entry);
         break;
     default:
         rgi_ring_kinds[operation->kind].prepare(p, operation, entry);
@@ -183,6 +177,15 @@ ring_submit(struct rgm_provider *provider, struct rgm_operation *operation)
     rgi_ring_go_on(p, operation, step);
 }
 
+/* Sends a cancel, or keeps it for the next turn. */
+static void
+stop(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    bool sent = rgi_ring_cancel(&p->ring, identity(operation));
+
+    rgi_list_push_back(sent ? &p->stopped : &p->stopping, &operation->link);
+}
+
 /* A close is clean-up: it goes on. What is in line ends here; what is in the
  * kernel ends there. */
 static void
@@ -195,26 +198,30 @@ ring_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
     if (rgi_task_of(operation)->queued) {
         unqueue(p, operation);
         answer(p, operation, -ECANCELED);
-    } else if (!rgi_ring_cancel(&p->ring, identity(operation))) {
-        rgi_list_push_back(&p->stopping, &operation->link);
+    } else {
+        stop(p, operation);
     }
 }
 
 /* ----------------------------------------------------------------- the turn */
 
-/* Gives entries to what has none, in the order of URG-09. */
 static void
-pump(struct rgi_ring_provider *p)
+pump_cancels(struct rgi_ring_provider *p)
+{
+    struct rgm_link unsent;
+    struct rgm_link *link;
+
+    rgi_list_init(&unsent);
+    rgi_list_splice_back(&unsent, &p->stopping);
+    while ((link = rgi_list_pop_front(&unsent)) != NULL)
+        stop(p, rgi_ring_linked(link));
+}
+
+static void
+pump_waiting(struct rgi_ring_provider *p)
 {
     struct rgm_link *link;
 
-    if (rgi_pooled_is_fed(p))
-        rgi_pooled_feed(p);
-    while ((link = rgi_list_first(&p->stopping)) != NULL) {
-        if (!rgi_ring_cancel(&p->ring, identity(rgi_ring_linked(link))))
-            return;
-        rgi_list_remove(link);
-    }
     while ((link = rgi_list_first(&p->waiting)) != NULL) {
         struct rgm_operation *operation = rgi_ring_linked(link);
 
@@ -222,6 +229,31 @@ pump(struct rgi_ring_provider *p)
             break;
         unqueue(p, operation);
     }
+}
+
+static void
+pump_pause(struct rgi_ring_provider *p)
+{
+    struct io_uring_sqe *entry = rgi_ring_entry(&p->ring, RGI_IDENTITY_PAUSE);
+
+    if (entry == NULL)
+        return;
+    rgi_ring_pause(entry);
+    p->cancel_again = false;
+    p->pausing = true;
+}
+
+/* Gives entries to what has none, in the order of URG-09. */
+static void
+pump(struct rgi_ring_provider *p)
+{
+    if (rgi_pooled_is_fed(p))
+        rgi_pooled_feed(p);
+    if (!rgi_list_empty(&p->stopping))
+        pump_cancels(p);
+    pump_waiting(p);
+    if (p->cancel_again && !p->pausing)
+        pump_pause(p);
     if (!p->bell_armed)
         p->bell_armed = rgi_ring_watch(&p->ring, p->bell, RGI_IDENTITY_BELL);
 }
@@ -236,16 +268,48 @@ hear_bell(struct rgi_ring_provider *p, const struct rgi_completion *completion)
     p->head.bell_rearms++;
 }
 
+/* What the ring watches for itself. */
+static void
+take_monitor(struct rgi_ring_provider *p,
+             const struct rgi_completion *completion)
+{
+    if (completion->identity == RGI_IDENTITY_BELL) {
+        hear_bell(p, completion);
+        return;
+    }
+    p->pausing = false;
+    rgi_list_splice_back(&p->stopping, &p->stopped);
+}
+
+/* Is this one still out, after its cancel has come back? The kernel looks for
+ * it where requests wait. One that has just been woken is not there: it is not
+ * found, finds nothing to do, and waits again. */
+static bool
+is_stopped(const struct rgi_ring_provider *p, uint64_t target)
+{
+    struct rgm_link *link = p->stopped.next;
+
+    while (link != &p->stopped && identity(rgi_ring_linked(link)) != target)
+        link = link->next;
+    return link != &p->stopped;
+}
+
 static void
 take(struct rgi_ring_provider *p, const struct rgi_completion *completion)
 {
     struct rgm_operation *operation;
     int step = RGI_STEP_ATTEMPT;
 
-    if (completion->identity & RGI_IDENTITY_CANCEL)
-        return; /* whatever it says, the target has its own completion */
-    if (completion->identity == RGI_IDENTITY_BELL) {
-        hear_bell(p, completion);
+    if (completion->identity & RGI_IDENTITY_CANCEL) {
+        /* Never looks at the target, which may be gone. */
+        if (completion->result == -EALREADY ||
+            (completion->result == -ENOENT &&
+             is_stopped(p, completion->identity & ~RGI_IDENTITY_CANCEL)))
+            p->cancel_again = true;
+        return;
+    }
+    if (completion->identity & RGI_IDENTITY_MONITOR) {
+        take_monitor(p, completion);
         return;
     }
     operation = rgi_identity_record(completion->identity);
@@ -412,6 +476,7 @@ fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
     p->bell = options->bell;
     rgi_list_init(&p->waiting);
     rgi_list_init(&p->stopping);
+    rgi_list_init(&p->stopped);
     rgi_channels_init(&p->channels);
     /* In the queue before the first wait, so no first ring is missed. */
     p->bell_armed = rgi_ring_watch(&p->ring, p->bell, RGI_IDENTITY_BELL);

@@ -35,7 +35,8 @@ static struct {
     unsigned changed_count;
     unsigned audited; /* the first entry not seen yet */
     bool polls_end;   /* multishot polls end after one event */
-    int enter_error;  /* of the next enter; 0: none */
+    int enter_error;  /* of the next enter, which does nothing; 0: none */
+    int late_error;   /* of the next enter, which does all it should */
     void (*before)(void);
     void (*after)(void);
 } shim;
@@ -119,6 +120,8 @@ shim_enter(unsigned fd, unsigned to_submit, unsigned min_complete,
     shim_patch(shim.ring);
     if (shim.after != NULL)
         shim.after();
+    if (shim.late_error != 0)
+        return shim.late_error;
     return result;
 }
 

@@ -109,6 +109,15 @@ soc_01_lifecycle(void)
     world_close(&world);
 }
 
+static int
+lowest_free_fd(void)
+{
+    int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
 static void
 refused_and_cancelled_connects(void)
 {
@@ -118,11 +127,13 @@ refused_and_cancelled_connects(void)
     struct rgm_connect connect;
     struct rgm_close close;
     struct rgm_endpoint nowhere;
+    int lowest;
 
     world_open(&world);
     pair_open(&world, &pair);
     rgm_listener_close(&close, &pair.listener);
     rgi_check(world_do(&world, &close.operation) == 0);
+    lowest = lowest_free_fd();
     rgm_stream_connect(&connect, world_here, &stream, &pair.endpoint);
     rgi_check(world_do(&world, &connect.operation) == -ECONNREFUSED);
     rgi_check(stream.socket.open == 0);
@@ -136,6 +147,7 @@ refused_and_cancelled_connects(void)
         rgi_check(world_finish(&world, &connect.operation) < 0);
     }
     rgi_check(stream.socket.open == 0 && stream.socket.busy == 0);
+    rgi_check(lowest_free_fd() == lowest);
     world_close_stream(&world, &pair.near);
     world_close_stream(&world, &pair.far);
     world_close(&world);
@@ -211,15 +223,6 @@ stale_handles_find_nothing(void)
     rgi_check(world_do(&world, &read.operation) == -EBADF);
     pair_close(&world, &other);
     world_close(&world);
-}
-
-static int
-lowest_free_fd(void)
-{
-    int fd = dup(0);
-
-    close(fd);
-    return fd;
 }
 
 /* Whichever wins, the connection is delivered or nobody's. */
@@ -329,6 +332,27 @@ field_b61_shutdown_after_reset(void)
     first = world_do(&world, &shutdown.operation);
     rgi_check(first == 0 || first == -ENOTCONN);
     rgi_check(world_do(&world, &shutdown.operation) == first);
+    world_close_stream(&world, &pair.near);
+    world_close(&world);
+}
+
+/* The second one says what the first one did, though nobody is there now. */
+static void
+shutdown_twice_around_a_reset(void)
+{
+    struct linger abrupt = {1, 0};
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_shutdown shutdown;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_shutdown(&shutdown, &pair.near);
+    rgi_check(world_do(&world, &shutdown.operation) == 0);
+    rgi_check(setsockopt(world_fd(&world, &pair.far.socket), SOL_SOCKET,
+                         SO_LINGER, &abrupt, sizeof(abrupt)) == 0);
+    world_close_stream(&world, &pair.far);
+    rgi_check(world_do(&world, &shutdown.operation) == 0);
     world_close_stream(&world, &pair.near);
     world_close(&world);
 }
@@ -816,6 +840,7 @@ lack_of_memory_is_an_answer(void)
     X(ring_stream, soc_05_accept_races_with_cancel)                            \
     X(ring_stream, field_b61_interrupted_completions)                          \
     X(ring_stream, field_b61_shutdown_after_reset)                             \
+    X(ring_stream, shutdown_twice_around_a_reset)                              \
     X(ring_stream, urg_17_unready_socket_is_polled)                            \
     X(ring_stream, cancel_while_polling)                                       \
     X(ring_stream, field_b67_listener_survives)                                \

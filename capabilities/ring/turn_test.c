@@ -3,6 +3,7 @@
 /* turn_test.c - does the ring provider submit, sleep, wake, cancel and fail as
  * provider.h says? */
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -104,6 +105,39 @@ urg_10_one_entry_per_turn(void)
     }
     pair_close(&world, &pair);
     world_close(&world);
+}
+
+/* A busy worker never blocks; what the kernel announces comes all the same, in
+ * every mode. */
+static void
+urg_11_results_appear_while_busy(void)
+{
+    static const char *const modes[] = {"defer", "coop", "plain"};
+
+    for (int i = 0; i < 3; i++) {
+        struct world world = {0};
+        struct pair pair;
+        struct rgm_read read;
+        char memory[8];
+        uint64_t limit_ns;
+
+        rgi_check(setenv("RGM_RING_MODE", modes[i], 1) == 0);
+        world_open(&world);
+        pair_open(&world, &pair);
+        rgm_stream_read(&read, &pair.far, memory, 8);
+        world_start(&world, &read.operation);
+        world_settle(&world);
+        rgi_check(write(world_fd(&world, &pair.near.socket), "x", 1) == 1);
+        limit_ns = world_now(&world) + WORLD_LIMIT_NS;
+        while (!is_home(&read.operation)) {
+            rgi_check(world_turn(&world, 0) == 0);
+            rgi_check(world_now(&world) < limit_ns);
+        }
+        rgi_check(read.count == 1);
+        pair_close(&world, &pair);
+        world_close(&world);
+    }
+    unsetenv("RGM_RING_MODE");
 }
 
 /* Each kind goes to the kernel under its own opcode, and only those that can
@@ -317,6 +351,23 @@ deadlines_are_never_early(void)
 
 /* ---------------------------------------------------------------- admission */
 
+/* A ring is heard once, although its counter stays as it is. */
+static void
+urg_07_unread_bell_rings_once(void)
+{
+    struct world world = {0};
+
+    world_open(&world);
+    world.provider->ops->wake(world.provider);
+    rgi_check(world_turn(&world, RGM_NEVER) == 0);
+    rgi_check(world.rang);
+    world.rang = false;
+    for (int i = 0; i < 10; i++)
+        rgi_check(world_turn(&world, world_now(&world) + RGM_NS_PER_MS) == 0);
+    rgi_check(!world.rang);
+    world_close(&world);
+}
+
 /* One place: the second read waits, until the first is home, not until it is
  * asked to stop. */
 static void
@@ -389,6 +440,37 @@ opl_02_waiting_admission_can_be_cancelled(void)
     world_cancel(&world, &reads[3].operation);
     rgi_check(world_finish(&world, &reads[1].operation) == -ECANCELED);
     rgi_check(world_finish(&world, &reads[3].operation) == -ECANCELED);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* A place that is free belongs to the first in line, not to who comes now. */
+static void
+opl_02_newcomer_stands_in_line(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read reads[3];
+    char memory[3][8];
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    world.parts->started_max = 1;
+    for (int i = 0; i < 2; i++) {
+        rgm_stream_read(&reads[i], &pair.far, memory[i], 8);
+        world_start(&world, &reads[i].operation);
+    }
+    world_cancel(&world, &reads[0].operation);
+    rgi_check(world_finish(&world, &reads[0].operation) == -ECANCELED);
+    rgm_stream_read(&reads[2], &pair.far, memory[2], 8);
+    world_start(&world, &reads[2].operation);
+    world_settle(&world);
+    rgi_check(!rgi_task_of(&reads[1].operation)->queued);
+    rgi_check(rgi_task_of(&reads[2].operation)->queued);
+    for (int i = 1; i < 3; i++) {
+        world_cancel(&world, &reads[i].operation);
+        rgi_check(world_finish(&world, &reads[i].operation) == -ECANCELED);
+    }
     pair_close(&world, &pair);
     world_close(&world);
 }
@@ -614,14 +696,25 @@ static struct rgm_read lost_read;
 static void
 urg_24_lost_ring(void)
 {
+    struct rgm_pool_options options = {"empty", 1, 64, 0};
+    struct rgm_read_pooled starved;
     struct rgm_read waiting;
     struct rgm_read late;
+    struct rgm_lease lease;
+    struct rgm_pool *pool;
     size_t live;
     char memory[3][8];
 
     shim_open(&lost);
     pair_open(&lost, &lost_pair);
-    lost.parts->started_max = 1;
+    rgi_check(rgm_pool_create(&options, &pool) == 0);
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    rgm_stream_read_pooled(&starved, &lost_pair.near, pool);
+    world_start(&lost, &starved.operation);
+    rgi_check(write(world_fd(&lost, &lost_pair.far.socket), "x", 1) == 1);
+    while (lost.provider->pool_waits == 0)
+        rgi_check(world_turn(&lost, 0) == 0);
+    lost.parts->started_max = 2; /* one of them the starved read's */
     rgm_stream_read(&lost_read, &lost_pair.far, memory[0], 8);
     rgm_stream_read(&waiting, &lost_pair.far, memory[1], 8);
     rgm_stream_read(&late, &lost_pair.far, memory[2], 8);
@@ -632,6 +725,8 @@ urg_24_lost_ring(void)
     rgi_check(world_turn(&lost, RGM_NEVER) == -EBADR);
     rgi_check(is_home(&waiting.operation));
     rgi_check(rgm_status(&waiting) == -EBADR);
+    rgi_check(is_home(&starved.operation));
+    rgi_check(rgm_status(&starved) == -EBADR);
     rgi_check(!is_home(&lost_read.operation));
     world_start(&lost, &late.operation);
     rgi_check(world_turn(&lost, 0) == -EBADR);
@@ -640,6 +735,37 @@ urg_24_lost_ring(void)
     live = rgi_memory_live();
     rgm_provider_ring.close(lost.provider);
     rgi_check(rgi_memory_live() == live);
+}
+
+/* What ended the ring is told together with, not instead of, the completions
+ * that came first. */
+static struct world lost_late;
+static struct rgm_read lost_reads[10];
+
+static void
+urg_07_completions_before_the_error(void)
+{
+    static struct pair pair;
+    static char memory[10][1];
+    int answered = 0;
+
+    shim_open(&lost_late);
+    pair_open(&lost_late, &pair);
+    rgi_check(
+        write(world_fd(&lost_late, &pair.near.socket), "0123456789", 10) == 10);
+    for (int i = 0; i < 10; i++) {
+        rgm_stream_read(&lost_reads[i], &pair.far, memory[i], 1);
+        world_start(&lost_late, &lost_reads[i].operation);
+    }
+    shim.late_error = -EBADF;
+    rgi_check(world_turn(&lost_late, RGM_NEVER) == -EBADF);
+    for (int i = 0; i < 10; i++)
+        if (is_home(&lost_reads[i].operation)) {
+            rgi_check(rgm_status(&lost_reads[i]) == 0);
+            answered++;
+        }
+    rgi_check(answered == 10);
+    rgi_check(world_turn(&lost_late, 0) == -EBADF);
 }
 
 static void
@@ -695,7 +821,132 @@ field_b64_wait_on_another_thread(void)
     world_close(&world);
 }
 
+static void
+urg_03_ring_stays_with_its_thread(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    pthread_t thread;
+    int fd;
+
+    world_open(&world);
+    fd = world.parts->ring.uring.ring_fd;
+    pair_open(&world, &pair);
+    world_settle(&world);
+    rgm_stream_read(&stuck[0], &pair.far, stuck_memory, 1);
+    world_start(&world, &stuck[0].operation);
+    rgi_check(pthread_create(&thread, NULL, wait_elsewhere, &world) == 0);
+    rgi_check(pthread_join(thread, NULL) == 0);
+    cancel_stuck(&world, 1);
+    rgi_check(world.parts->ring.uring.ring_fd == fd);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
 /* -------------------------------------------------------------- separation */
+
+static int
+threads_count(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+
+    rgi_check(tasks != NULL);
+    while (readdir(tasks) != NULL)
+        count++;
+    closedir(tasks);
+    return count;
+}
+
+static void
+urg_05_no_thread_is_started(void)
+{
+    int before = threads_count();
+    struct world world = {0};
+    struct pair pair;
+
+    world_open(&world);
+    rgi_check(threads_count() == before);
+    pair_open(&world, &pair);
+    start_stuck(&world, &pair, 100);
+    world_settle(&world);
+    rgi_check(threads_count() == before);
+    cancel_stuck(&world, 100);
+    pair_close(&world, &pair);
+    rgi_check(threads_count() == before);
+    world_close(&world);
+}
+
+/* Everything that is there comes out of one call, as a list. */
+static void
+urg_32_hands_over_what_it_sees(void)
+{
+    struct rgm_turn turn = {NULL, NULL, 0, false};
+    struct world world = {0};
+    struct pair pair;
+    unsigned count = 0;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    rgi_check(write(world_fd(&world, &pair.near.socket), "0123456789", 10) ==
+              10);
+    start_stuck(&world, &pair, 10);
+    rgi_check(world.provider->ops->wait(world.provider, RGM_NEVER, &turn) == 0);
+    rgi_check(turn.count == 10 && turn.last->next == NULL);
+    for (struct rgm_message *message = turn.first; message != NULL;
+         message = message->next) {
+        rgi_check(rgm_operation_of(message)->state == RGM_OPERATION_COMPLETED);
+        rgi_operation_home(rgm_operation_of(message));
+        count++;
+    }
+    rgi_check(count == 10);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+#define RECORDS 40
+
+/* Started, answered and cancelled in any order: as many answers as starts. */
+static void
+opl_08_one_answer_each(void)
+{
+    unsigned short seed[3] = {(unsigned short)rgi_seed(), 2, 3};
+    struct world world = {.options = {.entries = 8}};
+    struct pair pair;
+    static struct rgm_read reads[RECORDS];
+    static char memory[RECORDS];
+    uint64_t starts;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    world.parts->started_max = RECORDS / 2;
+    for (int i = 0; i < RECORDS; i++)
+        rgm_stream_read(&reads[i], &pair.far, &memory[i], 1);
+    starts = world.answered;
+    for (uint64_t i = 0; i < rgi_scale(1000000); i++) {
+        int chosen = (int)(nrand48(seed) % RECORDS);
+
+        if (is_home(&reads[chosen].operation)) {
+            world_start(&world, &reads[chosen].operation);
+            starts++;
+        } else if (nrand48(seed) % 2) {
+            world_cancel(&world, &reads[chosen].operation);
+        } else {
+            rgi_check(write(world_fd(&world, &pair.near.socket), "x", 1) == 1);
+        }
+        if (nrand48(seed) % 3 == 0)
+            rgi_check(world_turn(&world, 0) == 0);
+    }
+    for (int i = 0; i < RECORDS; i++)
+        if (!is_home(&reads[i].operation))
+            world_cancel(&world, &reads[i].operation);
+    for (int i = 0; i < RECORDS; i++)
+        (void)world_finish(&world, &reads[i].operation);
+    rgi_check(world.answered == starts);
+    rgi_check(world.provider->in_flight == 0 && world.provider->waiting == 0);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
 
 static void *
 live_alone(void *argument)
@@ -765,14 +1016,17 @@ close_leaves_nothing_open(void)
     X(uring, mode_is_reported_and_forced)                                      \
     X(uring, failure_to_open_is_explained)                                     \
     X(uring, urg_10_one_entry_per_turn)                                        \
+    X(uring, urg_11_results_appear_while_busy)                                 \
     X(uring, urg_31_opcode_of_each_kind)                                       \
     X(uring, swr_19_whole_length_and_no_signal)                                \
     X(uring, urg_08_no_ring_is_lost)                                           \
+    X(uring, urg_07_unread_bell_rings_once)                                    \
     X(uring, field_b56_poll_that_ends_is_armed_again)                          \
     X(uring, urg_09_payload_before_bell)                                       \
     X(uring, deadlines_are_never_early)                                        \
     X(uring, urg_14_place_is_held_to_the_end)                                  \
     X(uring, opl_02_waiting_admission_can_be_cancelled)                        \
+    X(uring, opl_02_newcomer_stands_in_line)                                   \
     X(uring, urg_26_last_places_held_by_reads)                                 \
     X(uring, soc_10_clean_up_when_all_places_are_taken)                        \
     X(uring, urg_16_late_cancel_finds_nobody)                                  \
@@ -781,8 +1035,13 @@ close_leaves_nothing_open(void)
     X(uring, urg_23_close_turns_until_all_is_home)                             \
     X(uring, opl_03_target_ends_after_its_own_completion)                      \
     X(uring, urg_24_lost_ring)                                                 \
+    X(uring, urg_07_completions_before_the_error)                              \
     X(uring, urg_30_entry_errors)                                              \
     X(uring, field_b64_wait_on_another_thread)                                 \
+    X(uring, urg_03_ring_stays_with_its_thread)                                \
+    X(uring, urg_05_no_thread_is_started)                                      \
+    X(uring, urg_32_hands_over_what_it_sees)                                   \
+    X(uring, opl_08_one_answer_each)                                           \
     X(uring, urg_22_rings_share_nothing)                                       \
     X(uring, close_leaves_nothing_open)
 
