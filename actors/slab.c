@@ -6,7 +6,8 @@
  * 1. Take pops the class's free list; else takes all the runtime has to spare;
  *    else cuts a block from the fresh chunk; else gets a new chunk and hangs it
  *    into the runtime's list.
- * 2. Give pushes. Nothing is returned to libc before the runtime ends.
+ * 2. Give appends: first back, first out (slab.h says why). Nothing is returned
+ *    to libc before the runtime ends.
  * 3. Spare blocks are pushed singly and taken all at once, so no block can be
  *    taken and pushed again behind the back of a compare-and-swap.
  *
@@ -46,13 +47,20 @@ class_size(unsigned class)
 }
 
 static void
-free_push(struct rgi_slab *slab, unsigned class, void *memory)
+free_append(struct rgi_slab *slab, unsigned class, void *memory)
 {
+    struct rgi_slab_list *list = &slab->free[class];
     struct rgi_slab_block *block = memory;
 
-    unpoison(block, sizeof(*block));
-    block->next = slab->free[class];
-    slab->free[class] = block;
+    block->next = NULL;
+    if (list->first == NULL) {
+        list->first = block;
+    } else {
+        unpoison(list->last, sizeof(*block));
+        list->last->next = block;
+        poison(list->last, sizeof(*block));
+    }
+    list->last = block;
     poison(block, class_size(class));
 }
 
@@ -78,13 +86,20 @@ static bool
 claim_spare(struct rgi_slab *slab, unsigned class)
 {
     struct rgi_slab_block **spare = &slab->store->spare[class];
+    struct rgi_slab_block *block;
 
     if (ck_pr_load_ptr(spare) == NULL)
         return false;
-    slab->free[class] = ck_pr_fas_ptr(spare, NULL);
+    block = ck_pr_fas_ptr(spare, NULL);
     /* slab-spare: observes the links and whatever was written before. */
     ck_pr_fence_acquire();
-    return slab->free[class] != NULL;
+    while (block != NULL) {
+        struct rgi_slab_block *next = block->next;
+
+        free_append(slab, class, block);
+        block = next;
+    }
+    return slab->free[class].first != NULL;
 }
 
 static bool
@@ -93,7 +108,7 @@ refill(struct rgi_slab *slab)
     struct rgi_slab_chunk *chunk;
 
     if (slab->fresh_bytes >= RGI_SLAB_STEP)
-        free_push(slab, rgi_slab_class(slab->fresh_bytes), slab->fresh);
+        free_append(slab, rgi_slab_class(slab->fresh_bytes), slab->fresh);
     slab->fresh_bytes = 0;
     chunk = rgi_alloc_aligned(RGI_SLAB_STEP, RGI_SLAB_CHUNK_BYTES);
     if (chunk == NULL)
@@ -129,11 +144,12 @@ rgi_slab_take(struct rgi_slab *slab, size_t size_bytes)
     rgi_assert(size_bytes > 0);
     if (class == RGI_SLAB_LARGE)
         return rgi_alloc_aligned(RGI_SLAB_STEP, size_bytes);
-    if (slab->free[class] == NULL && !claim_spare(slab, class))
+    if (slab->free[class].first == NULL && !claim_spare(slab, class))
         return cut(slab, class);
-    block = slab->free[class];
+    block = slab->free[class].first;
     unpoison(block, class_size(class));
-    slab->free[class] = block->next;
+    slab->free[class].first = block->next;
+    __builtin_prefetch(block->next, 1); /* it may have been away for long */
     return block;
 }
 
@@ -145,7 +161,7 @@ rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes)
     if (class == RGI_SLAB_LARGE)
         rgi_free(memory);
     else
-        free_push(slab, class, memory);
+        free_append(slab, class, memory);
 }
 
 void

@@ -31,9 +31,17 @@ struct rgi_slab_store {
     struct rgi_slab_block *spare[RGI_SLAB_CLASSES]; /* slab-spare */
 };
 
+/* Free blocks, taken in the order they were given back: blocks that were
+ * neighbours in memory stay neighbours in the list, and a chain of messages is
+ * a walk forward through memory, which the caches foresee. */
+struct rgi_slab_list {
+    struct rgi_slab_block *first;
+    struct rgi_slab_block *last;
+};
+
 struct rgi_slab {
     struct rgi_slab_store *store;
-    struct rgi_slab_block *free[RGI_SLAB_CLASSES];
+    struct rgi_slab_list free[RGI_SLAB_CLASSES];
     char *fresh; /* the rest of the newest chunk */
     size_t fresh_bytes;
 };
