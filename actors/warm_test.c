@@ -40,6 +40,8 @@ count_allocations(void)
 
 #else
 
+/* Visible, so that libc and every other library use them too. */
+
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
@@ -51,48 +53,48 @@ void *memalign(size_t alignment, size_t size);
 void *aligned_alloc(size_t alignment, size_t size);
 int posix_memalign(void **ret_memory, size_t alignment, size_t size);
 
-void *
+RGM_API void *
 malloc(size_t size)
 {
     atomic_fetch_add(&allocations, 1);
     return __libc_malloc(size);
 }
 
-void *
+RGM_API void *
 calloc(size_t count, size_t size)
 {
     atomic_fetch_add(&allocations, 1);
     return __libc_calloc(count, size);
 }
 
-void *
+RGM_API void *
 realloc(void *memory, size_t size)
 {
     atomic_fetch_add(&allocations, 1);
     return __libc_realloc(memory, size);
 }
 
-void *
+RGM_API void *
 memalign(size_t alignment, size_t size)
 {
     atomic_fetch_add(&allocations, 1);
     return __libc_memalign(alignment, size);
 }
 
-void *
+RGM_API void *
 aligned_alloc(size_t alignment, size_t size)
 {
     return memalign(alignment, size);
 }
 
-int
+RGM_API int
 posix_memalign(void **ret_memory, size_t alignment, size_t size)
 {
     *ret_memory = memalign(alignment, size);
     return *ret_memory == NULL ? ENOMEM : 0;
 }
 
-void *
+RGM_API void *
 mmap(void *address, size_t length, int protection, int flags, int fd,
      off_t offset)
 {
