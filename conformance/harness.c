@@ -194,6 +194,13 @@ stage_is_out_track(struct stage *stage, const struct track *track)
     return out;
 }
 
+void
+stage_release_cancels(struct puppet *puppet, void *argument)
+{
+    (void)argument;
+    spy_release_cancels(spy_of(puppet->number));
+}
+
 /* ----------------------------------------------------------------- counters */
 
 static void

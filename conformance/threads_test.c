@@ -6,6 +6,7 @@
 #include "conformance/crowd_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/pooled_cases.h"
+#include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
@@ -14,6 +15,7 @@
     CROWD_CASES(X, threads_crowd)                                                 \
     LIFECYCLE_CASES(X, threads_lifecycle)                                          \
     POOLED_CASES(X, threads_pooled)                                               \
+    SHUTDOWN_CASES(X, threads_shutdown)                                           \
     STREAM_CASES(X, threads_stream)                                              \
     SOCKET_CASES(X, threads_socket)
 
