@@ -6,6 +6,7 @@
 #include "conformance/crowd_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/pooled_cases.h"
+#include "conformance/ring_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
@@ -13,9 +14,9 @@
 #define SUITES(X)                                                             \
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
-    X(ring_crowd, idle_connections_cost_no_time_and_little_memory)            \
     LIFECYCLE_CASES(X, ring_lifecycle)                                          \
     POOLED_CASES(X, ring_pooled)                                               \
+    RING_CASES(X, ring_only)                                                  \
     SHUTDOWN_CASES(X, ring_shutdown)                                           \
     STREAM_CASES(X, ring_stream)                                              \
     SOCKET_CASES(X, ring_socket)

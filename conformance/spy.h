@@ -26,7 +26,7 @@ struct spy {
     bool closed;
 
     bool holds_cancels; /* they wait in `held` */
-    struct rgm_operation *held[64];
+    struct rgm_operation *held[128];
     uint32_t held_count;
     bool holds_completions; /* they wait in `done` */
     struct rgm_turn done;

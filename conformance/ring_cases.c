@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+
+/* ring_cases.c - what must the ring provider show besides? */
+
+#include "conformance/ring_cases.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "conformance/shim.h"
+
+/* Many reads of one stream, asked and cancelled in one delivery each. */
+struct reads {
+    struct rgm_stream *stream;
+    struct read_step *steps;
+    uint32_t count;
+    char byte;
+};
+
+static void
+begin_reads(struct puppet *puppet, void *argument)
+{
+    struct reads *reads = argument;
+
+    for (uint32_t i = 0; i < reads->count; i++) {
+        rgm_stream_read(&reads->steps[i].op, reads->stream, &reads->byte, 1);
+        puppet_begin(puppet, &reads->steps[i]);
+    }
+}
+
+static void
+cancel_reads(struct puppet *puppet, void *argument)
+{
+    struct reads *reads = argument;
+
+    for (uint32_t i = 0; i < reads->count; i++)
+        rgm_cancel_request(&puppet->actor, &reads->steps[i].op.request);
+}
+
+static void
+hold_cancels(struct puppet *puppet, void *argument)
+{
+    (void)argument;
+    spy_of(puppet->number)->holds_cancels = true;
+}
+
+static void *
+wait_main(void *argument)
+{
+    rgi_check(rgm_runtime_wait(argument) == 0);
+    return NULL;
+}
+
+/* A hundred reads that no cancel has reached yet: the worker goes on. */
+void
+urg_23_close_turns_until_all_are_out(struct stage *stage)
+{
+    enum { READS = 100 };
+    const struct timespec a_while = {0, 30 * 1000 * 1000};
+    struct reads reads = {.count = READS};
+    struct rgm_stream near;
+    pthread_t waiter;
+    int peer;
+
+    reads.steps = calloc(READS, sizeof(*reads.steps));
+    reads.stream = &near;
+    rgi_check(reads.steps != NULL);
+    stage->spied = true;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    stage_do(stage, begin_reads, &reads);
+    stage_do(stage, hold_cancels, NULL);
+    rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+    stage_stop(stage);
+    rgi_check(pthread_create(&waiter, NULL, wait_main, stage->runtime) == 0);
+    stage_do(stage, cancel_reads, &reads); /* asked, and not passed on */
+    nanosleep(&a_while, NULL);
+    for (uint32_t i = 0; i < READS; i++)
+        rgi_check(stage_is_out(stage, &reads.steps[i]));
+    stage_do(stage, stage_release_cancels, NULL);
+    for (uint32_t i = 0; i < READS; i++)
+        rgi_check(stage_end(stage, &reads.steps[i]) == -ECANCELED);
+    (void)rgm_runtime_stop_actor(stage->runtime, stage->puppets[0]);
+    rgi_check(pthread_join(waiter, NULL) == 0);
+    peer_close(peer);
+    stage_wait(stage);
+    free(reads.steps);
+}
+
+/* Two reads have both places; what they wait for is to be written by two that
+ * stand in line. A deadline passes, one read is cancelled, and all is well. */
+void
+urg_26_two_places_and_four_operations(struct stage *stage)
+{
+    struct read_step reads[2] = {0};
+    struct write_step writes[2] = {0};
+    struct sleep_step deadline = {0};
+    struct rgm_stream near, far;
+    char bytes[2];
+
+    stage->options.in_flight_max = 2;
+    stage_open(stage);
+    stage_pair_own(stage, &near, &far);
+    for (int i = 0; i < 2; i++) {
+        rgm_stream_read(&reads[i].op, &near, &bytes[i], 1);
+        stage_begin(stage, &reads[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        rgm_stream_write(&writes[i].op, &far, "x", 1);
+        stage_begin(stage, &writes[i]);
+    }
+    rgm_sleep_for(&deadline.op, rgm_worker_address(0), 20 * RGM_NS_PER_MS);
+    rgi_check(stage_run(stage, &deadline) == 0);
+    for (int i = 0; i < 2; i++)
+        rgi_check(stage_is_out(stage, &reads[i]) &&
+                  stage_is_out(stage, &writes[i])); /* stuck */
+    stage_cancel(stage, &reads[0]);
+    rgi_check(stage_end(stage, &reads[0]) == -ECANCELED);
+    rgi_check(stage_end(stage, &writes[0]) == 0);
+    rgi_check(stage_end(stage, &writes[1]) == 0);
+    rgi_check(stage_end(stage, &reads[1]) == 0 && reads[1].op.count == 1);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    rgi_check(stage_close_stream(stage, &far) == 0);
+    stage_close(stage);
+}
+
+/* Each is cancelled by one entry; none is lost. */
+void
+urg_27_more_cancels_than_entries(struct stage *stage)
+{
+    enum { READS = 1000, FEW = 20 };
+    struct reads reads = {.count = READS};
+    struct rgm_counters before, after;
+    struct rgm_stream near;
+    int peer;
+
+    reads.steps = calloc(READS, sizeof(*reads.steps));
+    reads.stream = &near;
+    rgi_check(reads.steps != NULL);
+    stage->options.ring_entries = 8;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    stage_do(stage, begin_reads, &reads);
+    before = stage_counters(stage);
+    rgi_check(before.in_flight == READS);
+    stage_do(stage, cancel_reads, &reads);
+    for (uint32_t i = 0; i < READS; i++)
+        rgi_check(stage_end(stage, &reads.steps[i]) == -ECANCELED);
+    after = stage_counters(stage);
+    rgi_check(after.entries_submitted - before.entries_submitted >= READS);
+    rgi_check(after.entries_submitted - before.entries_submitted <
+              READS + FEW);
+    rgi_check(after.in_flight == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    free(reads.steps);
+}
+
+/* Reads into memory and into a pool in turn, each of which has to wait. */
+void
+waiting_reads_allocate_nothing(struct stage *stage)
+{
+    const uint64_t rounds = 100 + rgi_scale(100000);
+    struct rgm_pool *pool = pool_of(16, 64);
+    struct pooled_step pooled = {0};
+    struct read_step read = {0};
+    struct rgm_stream near;
+    uint64_t allocations = 0;
+    char byte;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    for (uint64_t i = 0; i < rounds; i++) {
+        if (i == 50) /* warm */
+            allocations = shim_allocations();
+        rgm_stream_read(&read.op, &near, &byte, 1);
+        stage_begin(stage, &read);
+        peer_send(peer, "x", 1);
+        rgi_check(stage_end(stage, &read) == 0 && byte == 'x');
+        rgm_stream_read_pooled(&pooled.op, &near, pool);
+        stage_begin(stage, &pooled);
+        peer_send(peer, "y", 1);
+        rgi_check(stage_end(stage, &pooled) == 0 && pooled.op.count == 1);
+        rgi_check(rgm_lease_drop(&pooled.op.lease) == 0);
+    }
+    rgi_check(shim_allocations() == allocations);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
+}

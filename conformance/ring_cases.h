@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CONFORMANCE_RING_CASES_H
+#define CONFORMANCE_RING_CASES_H
+
+/* ring_cases.h - what must the ring provider show besides? */
+
+#include "conformance/crowd_cases.h"
+
+#define RING_CASES(X, suite)                                                  \
+    X(suite, urg_23_close_turns_until_all_are_out)                            \
+    X(suite, urg_26_two_places_and_four_operations)                           \
+    X(suite, urg_27_more_cancels_than_entries)                                \
+    X(suite, waiting_reads_allocate_nothing)                                  \
+    X(suite, idle_connections_cost_no_time_and_little_memory)
+
+RING_CASES(CONFORM_DECLARE, ring)
+
+#endif /* CONFORMANCE_RING_CASES_H */
