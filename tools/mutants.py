@@ -123,8 +123,8 @@ def text_with_lists(path):
 
 def case_is_listed(text, case):
     suite, _, name = case.partition("/")
-    own = rf"\bX\w*\(\s*{suite}\s*,\s*{name}\s*\)"
-    shared = rf"\bX\w*\(\s*suite\s*,\s*{name}\s*\)"
+    own = rf"\bX\w*\({suite},[\s\\]*{name}\)"
+    shared = rf"\bX\w*\(suite,[\s\\]*{name}\)"
     expanded = rf"_CASES\(X,\s*{suite}\)"
     return bool(re.search(own, text) or
                 re.search(shared, text) and re.search(expanded, text))
