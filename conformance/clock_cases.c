@@ -269,7 +269,7 @@ clk_06_withdrawn_sleep_leaves_nothing(struct stage *stage)
 {
     const uint64_t rounds = 100 + rgi_scale(100000);
     struct sleep_step sleep = {0};
-    uint64_t allocations;
+    uint64_t allocations = 0;
 
     stage_open(stage);
     for (uint64_t i = 0; i < rounds + 100; i++) {
