@@ -125,7 +125,8 @@ line_pop(struct rgm_actor *actor)
     return message;
 }
 
-static void
+/* Expanded where it is hot: for one message the call costs as much again. */
+__attribute__((always_inline)) static inline void
 deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     struct rgm_message *message;
@@ -154,7 +155,7 @@ cancel_scope(struct rgm_worker *worker, struct rgm_actor *actor)
     }
 }
 
-static void
+__attribute__((noinline)) static void
 begin_stopping(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     actor->flags &= (uint8_t)~RGI_ACTOR_RETIRES;

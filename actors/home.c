@@ -154,37 +154,59 @@ outbox_put(struct rgm_worker *worker, struct rgm_message *message,
         flush_one(worker, destination);
 }
 
-/*
- * Mail for an actor of this worker goes straight into its line, which is
- * served in a later batch (or later in this one), unless something of ours
- * waits in the local FIFO, which it must not overtake, or the actor is the one
- * that runs, whose line must stay finite.
- */
-static inline void
-post_here(struct rgm_worker *worker, struct rgm_message *message)
+void
+rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
+             uint32_t destination)
 {
-    struct rgi_slot *slot;
+    outbox_put(worker, message, destination);
+}
 
-    if (worker->mail.mail[RGI_LOCAL].first == NULL) {
-        slot = rgi_slot_find(&worker->slots, message->to);
-        if (slot != NULL && slot->state == RGI_SLOT_LIVE &&
-            slot->u.actor != worker->running) {
-            rgi_actor_push(worker, slot->u.actor, message);
-            return;
-        }
+/* ---- at home ---- */
+
+static void
+give_back(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (message->flags & RGI_MESSAGE_TAKEN)
+        rgi_slab_give(&worker->slab, rgi_record_of(message),
+                      message->charged_bytes);
+}
+
+static void
+one_way_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    const struct rgm_message_type *type = message->type;
+
+    message->state = RGI_MESSAGE_HOME;
+    if (type->returned != NULL)
+        type->returned(rgi_record_of(message), message->status);
+    /* The hook may have sent it again. */
+    if (message->state == RGI_MESSAGE_HOME)
+        give_back(worker, message);
+}
+
+static inline void
+come_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    worker->messages_out--;
+    rgi_count(worker, home);
+    rgi_lane_credit(worker, message);
+    if (__builtin_expect(message->flags & RGI_MESSAGE_LOST, 0)) {
+        rgi_request_lost(worker, rgi_request_of(message));
+        return;
     }
-    rgi_mail_post_local(&worker->mail, message);
+    message->flags &= (uint8_t)~RGI_MESSAGE_URGENT;
+    if (message->type->kind == RGM_KIND_MESSAGE) {
+        one_way_home(worker, message);
+        return;
+    }
+    message->flags |= RGI_MESSAGE_ANSWER;
+    rgi_actor_push(worker, rgi_request_of(message)->asker, message);
 }
 
 void
-rgi_post(struct rgm_worker *worker, struct rgm_message *message,
-         uint32_t destination)
+rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
 {
-    message->holder = (uint16_t)destination;
-    if (destination == worker->number)
-        post_here(worker, message);
-    else
-        outbox_put(worker, message, destination);
+    come_home(worker, message);
 }
 
 /* ---- going home ---- */
@@ -227,7 +249,7 @@ home_here(struct rgm_worker *worker, struct rgm_message *message)
             now = message->type->returned == NULL;
     }
     if (now)
-        rgi_come_home(worker, message);
+        come_home(worker, message);
     else
         rgi_mail_post_local(&worker->mail, message);
 }
@@ -247,48 +269,6 @@ rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
         outbox_put(worker, message, home);
     else
         push_to_guest(worker, message, home);
-}
-
-/* ---- at home ---- */
-
-static void
-give_back(struct rgm_worker *worker, struct rgm_message *message)
-{
-    if (message->flags & RGI_MESSAGE_TAKEN)
-        rgi_slab_give(&worker->slab, rgi_record_of(message),
-                      message->charged_bytes);
-}
-
-static void
-one_way_home(struct rgm_worker *worker, struct rgm_message *message)
-{
-    const struct rgm_message_type *type = message->type;
-
-    message->state = RGI_MESSAGE_HOME;
-    if (type->returned != NULL)
-        type->returned(rgi_record_of(message), message->status);
-    /* The hook may have sent it again. */
-    if (message->state == RGI_MESSAGE_HOME)
-        give_back(worker, message);
-}
-
-void
-rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
-{
-    worker->messages_out--;
-    rgi_count(worker, home);
-    rgi_lane_credit(worker, message);
-    if (__builtin_expect(message->flags & RGI_MESSAGE_LOST, 0)) {
-        rgi_request_lost(worker, rgi_request_of(message));
-        return;
-    }
-    message->flags &= (uint8_t)~RGI_MESSAGE_URGENT;
-    if (message->type->kind == RGM_KIND_MESSAGE) {
-        one_way_home(worker, message);
-        return;
-    }
-    message->flags |= RGI_MESSAGE_ANSWER;
-    rgi_actor_push(worker, rgi_request_of(message)->asker, message);
 }
 
 uint64_t

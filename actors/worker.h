@@ -281,8 +281,10 @@ rgi_is_owner(const struct rgm_worker *worker)
 /* ---- home.c ---- */
 
 /* Send what is charged (or free of charge) on its way to message->to. */
-void rgi_post(struct rgm_worker *worker, struct rgm_message *message,
-              uint32_t destination);
+static inline void rgi_post(struct rgm_worker *worker,
+                            struct rgm_message *message, uint32_t destination);
+void rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
+                  uint32_t destination);
 /* Turn a message home, from wherever it is. */
 void rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
                    int status);
@@ -406,6 +408,39 @@ rgi_actor_push(struct rgm_worker *worker, struct rgm_actor *actor,
         actor->mail_last->next = message;
     actor->mail_last = message;
     rgi_actor_wake(worker, actor);
+}
+
+/*
+ * Mail for an actor of this worker goes straight into its line, which is
+ * served in a later batch (or later in this one), unless something of ours
+ * waits in the local FIFO, which it must not overtake, or the actor is the one
+ * that runs, whose line must stay finite.
+ */
+static inline void
+rgi_post_here(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_slot *slot;
+
+    if (worker->mail.mail[RGI_LOCAL].first == NULL) {
+        slot = rgi_slot_find(&worker->slots, message->to);
+        if (slot != NULL && slot->state == RGI_SLOT_LIVE &&
+            slot->u.actor != worker->running) {
+            rgi_actor_push(worker, slot->u.actor, message);
+            return;
+        }
+    }
+    rgi_mail_post_local(&worker->mail, message);
+}
+
+static inline void
+rgi_post(struct rgm_worker *worker, struct rgm_message *message,
+         uint32_t destination)
+{
+    message->holder = (uint16_t)destination;
+    if (destination == worker->number)
+        rgi_post_here(worker, message);
+    else
+        rgi_post_far(worker, message, destination);
 }
 
 /* ---- send.c ---- */
