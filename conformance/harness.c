@@ -194,6 +194,29 @@ stage_is_out_track(struct stage *stage, const struct track *track)
     return out;
 }
 
+struct busy_errand {
+    const struct rgm_stream *stream;
+    uint32_t busy;
+};
+
+static void
+look_busy(struct puppet *puppet, void *argument)
+{
+    struct busy_errand *look = argument;
+
+    (void)puppet;
+    look->busy = look->stream->socket.busy;
+}
+
+uint32_t
+stage_busy(struct stage *stage, const struct rgm_stream *stream)
+{
+    struct busy_errand look = {.stream = stream};
+
+    stage_do(stage, look_busy, &look);
+    return look.busy;
+}
+
 void
 stage_release_cancels(struct puppet *puppet, void *argument)
 {

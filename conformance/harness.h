@@ -153,6 +153,9 @@ int stage_end_request(struct stage *stage, struct rgm_request *request,
 bool stage_is_out_track(struct stage *stage, const struct track *track);
 uint32_t stage_answers_track(struct stage *stage, const struct track *track);
 
+/* Operations that are out and use the stream, seen by its worker. */
+uint32_t stage_busy(struct stage *stage, const struct rgm_stream *stream);
+
 /* Errands for a stage with a spy: let go of the cancels that are held. */
 void stage_release_cancels(struct puppet *puppet, void *argument);
 

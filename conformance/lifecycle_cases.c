@@ -1208,7 +1208,7 @@ can_06_cancel_says_nothing_about_the_end(struct stage *stage)
     stage_begin(stage, &read);
     stage_cancel(stage, &read);
     (void)stage_counters(stage);
-    rgi_check(stage_is_out(stage, &read) && near.socket.busy == 1);
+    rgi_check(stage_is_out(stage, &read) && stage_busy(stage, &near) == 1);
     peer_send(peer, "x", 1);
     rgi_check(stage_end(stage, &read) == 0);
     rgi_check(read.op.count == 1 && byte == 'x');
