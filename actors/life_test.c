@@ -878,7 +878,8 @@ shd_05_last_words_to_every_worker_arrive(void)
     rgi_check(life.stopped == 1 && life.notes_home == 2);
 }
 
-/* A guessed address may be a lent one: its mail comes back with the number. */
+/* A guessed address may be a lent one: its mail comes back with the number, or
+ * behind it, when the number was faster. */
 static void
 guess(struct robot *self)
 {
@@ -896,7 +897,8 @@ mail_to_a_guessed_number_comes_home(void)
     struct script root = {.started = guess, .test = &life};
 
     rig_run(2, &root);
-    rgi_check(life.notes_home == 1 && life.last_status == -ESRCH);
+    rgi_check(life.notes_home == 1);
+    rgi_check(life.last_status == -ESRCH || life.last_status == -EPIPE);
 }
 
 /* --------------------------------------------------------------- retirement */
