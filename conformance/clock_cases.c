@@ -319,8 +319,7 @@ begin_many(struct puppet *puppet, void *argument)
     struct many *many = argument;
 
     for (uint32_t i = 0; i < many->count; i++) {
-        rgm_sleep_for(&many->sleeps[i].op, rgm_here(puppet),
-                      many->duration_ns);
+        rgm_sleep_for(&many->sleeps[i].op, rgm_here(puppet), many->duration_ns);
         puppet_begin(puppet, &many->sleeps[i]);
     }
 }
@@ -379,8 +378,7 @@ tmr_13_close_with_sleeps_of_all_kinds(struct stage *stage)
     rgi_check(rgm_guest_open(stage->runtime, &guest) == 0);
     stage_do(stage, begin_many, &many);
     for (int i = 0; i < EACH; i++) {
-        rgm_sleep_for(&foreign[i], rgm_worker_address(0),
-                      3600 * RGM_NS_PER_S);
+        rgm_sleep_for(&foreign[i], rgm_worker_address(0), 3600 * RGM_NS_PER_S);
         rgm_ask_request(&guest.actor, &foreign[i].request, guest_answer);
     }
     rgm_sleep_for(&late, rgm_worker_address(0), 1);
@@ -390,7 +388,7 @@ tmr_13_close_with_sleeps_of_all_kinds(struct stage *stage)
         continue;
     for (int i = 0; i < EACH; i++) {
         rgi_check(rgm_status(&foreign[i]) == -EPIPE); /* drained */
-        rgi_check(stage_is_out(stage, &own[i])); /* the owner's to end */
+        rgi_check(stage_is_out(stage, &own[i]));      /* the owner's to end */
     }
     rgi_check(rgm_status(&late) == -EPIPE); /* refused */
     rgm_guest_close(&guest);
@@ -551,8 +549,8 @@ due_sleeps_come_while_the_worker_is_busy(struct stage *stage)
 void
 field_b79_never_early_and_huge_is_not_now(struct stage *stage)
 {
-    static const uint64_t small_ns[] = {0, 1, 999, 999999, 1000000, 1000001,
-                                        2500000};
+    static const uint64_t small_ns[] = {0,       1,       999,    999999,
+                                        1000000, 1000001, 2500000};
     static const uint64_t huge_ns[] = {
         (uint64_t)INT32_MAX * RGM_NS_PER_MS, (UINT64_C(1) << 31) * 1000000,
         (UINT64_C(1) << 32) * 1000000, INT64_MAX, (uint64_t)INT64_MAX + 1};

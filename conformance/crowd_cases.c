@@ -4,7 +4,6 @@
 
 #include "conformance/crowd_cases.h"
 
-#include <malloc.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -151,10 +150,10 @@ short_transfers_everywhere(struct stage *stage)
     stage_open(stage);
     hall_open(&hall, stage);
     for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = (struct client){
-            .endpoint = &stage->endpoint,
-            .random = next_random(&random),
-            .total_bytes = 200000 + (size_t)rgi_scale(20000000)};
+        clients[i] = (struct client){.endpoint = &stage->endpoint,
+                                     .random = next_random(&random),
+                                     .total_bytes =
+                                         200000 + (size_t)rgi_scale(20000000)};
         rgi_check(pthread_create(&clients[i].thread, NULL, client_main,
                                  &clients[i]) == 0);
     }
@@ -180,8 +179,8 @@ struct stubborn {
 
 static struct stubborn *stubborn_now;
 
-static void stubborn_answered(struct rgm_actor *self,
-                              struct rgm_request *request);
+static void
+stubborn_answered(struct rgm_actor *self, struct rgm_request *request);
 
 static void
 stubborn_accept(struct stubborn *stubborn)
@@ -284,15 +283,6 @@ cpu_ns(void)
     return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* What the C library has given out, ours and everybody's. */
-static size_t
-allocated_bytes(void)
-{
-    struct mallinfo2 info = mallinfo2();
-
-    return info.uordblks + info.hblkhd;
-}
-
 struct idler {
     struct rgm_stream stream;
     struct read_step read;
@@ -325,24 +315,24 @@ idle_connections_cost_no_time_and_little_memory(struct stage *stage)
 {
     uint32_t count = hall_descriptors((uint32_t)rgi_scale(10000) * 10);
     struct idler *idlers;
-    size_t before_bytes, each_bytes;
+    uint64_t before_bytes, each_bytes;
 
     if (rgi_scale_is_full())
         count = hall_descriptors(10000);
     stage_open(stage);
     stage_listen(stage);
-    before_bytes = allocated_bytes();
+    before_bytes = shim_allocated_bytes();
     idlers = calloc(count, sizeof(*idlers)); /* counted, as a user's actor is */
     rgi_check(idlers != NULL);
     for (uint32_t i = 0; i < count; i++) {
         idlers[i].peer = stage_pair(stage, &idlers[i].stream);
-        rgm_stream_read(&idlers[i].read.op, &idlers[i].stream,
-                        &idlers[i].byte, 1);
+        rgm_stream_read(&idlers[i].read.op, &idlers[i].stream, &idlers[i].byte,
+                        1);
         stage_begin(stage, &idlers[i].read);
     }
-    each_bytes = (allocated_bytes() - before_bytes) / count;
-    fprintf(stderr, "# %u idle connections, %zu bytes each\n", count,
-            each_bytes);
+    each_bytes = (shim_allocated_bytes() - before_bytes) / count;
+    fprintf(stderr, "# %u idle connections, %llu bytes each\n", count,
+            (unsigned long long)each_bytes);
     rgi_check(!SHIM_COUNTS_ALLOCATIONS || each_bytes < 1024);
     nothing_happens(stage);
     for (uint32_t i = 0; i < count; i++) {

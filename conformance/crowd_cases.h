@@ -6,10 +6,10 @@
 
 #include "conformance/harness.h"
 
-#define CROWD_CASES(X, suite)                                                 \
-    X(suite, echo_round_trips_allocate_nothing)                               \
-    X(suite, half_of_a_thousand_reset_and_the_others_go_on)                   \
-    X(suite, short_transfers_everywhere)                                      \
+#define CROWD_CASES(X, suite)                                                  \
+    X(suite, echo_round_trips_allocate_nothing)                                \
+    X(suite, half_of_a_thousand_reset_and_the_others_go_on)                    \
+    X(suite, short_transfers_everywhere)                                       \
     X(suite, descriptors_run_out_and_come_back)
 
 CROWD_CASES(CONFORM_DECLARE, crowd)

@@ -260,8 +260,8 @@ stage_counters(struct stage *stage)
 
     for (uint32_t i = 0; i < rgm_runtime_workers(stage->runtime); i++)
         await_published(stage, i);
-    rgi_check(rgm_runtime_counters(stage->runtime, RGM_ANY_WORKER,
-                                   &counters) == 0);
+    rgi_check(rgm_runtime_counters(stage->runtime, RGM_ANY_WORKER, &counters) ==
+              0);
     return counters;
 }
 
@@ -418,8 +418,7 @@ stage_pair_own(struct stage *stage, struct rgm_stream *near,
     memset(far, 0, sizeof(*far));
     rgm_stream_accept(&accept.op, &stage->listener, far);
     stage_begin(stage, &accept);
-    rgm_stream_connect(&connect, rgm_worker_address(0), near,
-                       &stage->endpoint);
+    rgm_stream_connect(&connect, rgm_worker_address(0), near, &stage->endpoint);
     rgi_check(rgm_call(stage->runtime, &connect) == 0);
     rgi_check(stage_end(stage, &accept) == 0);
 }

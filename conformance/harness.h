@@ -44,12 +44,12 @@ struct track {
     uint32_t answered;
 };
 
-#define STEP(name, record)                                                    \
-    struct name {                                                             \
-        struct record op;                                                     \
-        struct track track;                                                   \
-    };                                                                        \
-    _Static_assert(offsetof(struct name, track) == sizeof(struct record),     \
+#define STEP(name, record)                                                     \
+    struct name {                                                              \
+        struct record op;                                                      \
+        struct track track;                                                    \
+    };                                                                         \
+    _Static_assert(offsetof(struct name, track) == sizeof(struct record),      \
                    "the track lies right behind the record")
 
 STEP(listen_step, rgm_listen);
@@ -87,8 +87,8 @@ void stage_init(struct stage *stage);
 void stage_deinit(struct stage *stage);
 
 /* Runs a case on a provider. */
-void stage_perform(stage_case_function *run,
-                   const struct rgm_provider_class *class);
+void
+stage_perform(stage_case_function *run, const struct rgm_provider_class *class);
 
 /* Starts a runtime (one worker, unless options say otherwise). */
 void stage_open(struct stage *stage);
@@ -120,7 +120,7 @@ void stage_do(struct stage *stage, errand_function *run, void *argument);
 /* Asks, in the puppet's delivery. What answers is counted. */
 void puppet_ask(struct puppet *puppet, struct rgm_request *request);
 
-#define puppet_begin(puppet, step)                                            \
+#define puppet_begin(puppet, step)                                             \
     puppet_ask_step((puppet), &(step)->op.request, &(step)->track)
 void puppet_ask_step(struct puppet *puppet, struct rgm_request *request,
                      struct track *track);
@@ -128,20 +128,20 @@ void puppet_ask_step(struct puppet *puppet, struct rgm_request *request,
 /* Makes a step new, when it is one of many in memory that was not set. */
 #define step_clear(step) ((step)->track = (struct track){0, 0})
 
-#define stage_begin(stage, step)                                              \
+#define stage_begin(stage, step)                                               \
     stage_begin_request((stage), 0, &(step)->op.request, &(step)->track)
-#define stage_begin_on(stage, worker, step)                                   \
+#define stage_begin_on(stage, worker, step)                                    \
     stage_begin_request((stage), (worker), &(step)->op.request, &(step)->track)
-#define stage_cancel(stage, step)                                             \
+#define stage_cancel(stage, step)                                              \
     stage_cancel_request((stage), 0, &(step)->op.request)
-#define stage_cancel_on(stage, worker, step)                                  \
+#define stage_cancel_on(stage, worker, step)                                   \
     stage_cancel_request((stage), (worker), &(step)->op.request)
 /* Waits for the answer of the last ask. Returns its status. */
-#define stage_end(stage, step)                                                \
+#define stage_end(stage, step)                                                 \
     stage_end_request((stage), &(step)->op.request, &(step)->track)
 #define stage_is_out(stage, step) stage_is_out_track((stage), &(step)->track)
 #define stage_answers(stage, step) stage_answers_track((stage), &(step)->track)
-#define stage_run(stage, step)                                                \
+#define stage_run(stage, step)                                                 \
     (stage_begin((stage), (step)), stage_end((stage), (step)))
 
 void stage_begin_request(struct stage *stage, uint32_t worker,
@@ -234,32 +234,32 @@ bool pattern_holds(const void *memory, size_t length_bytes, uint64_t offset);
  */
 #if defined(RGI_PLAIN_MAIN) && RGI_PLAIN_MAIN
 
-#define CONFORM_WRAP(suite, name)                                             \
-    static void suite##_##name(void)                                          \
-    {                                                                         \
-        stage_perform(name, conform_class);                                   \
+#define CONFORM_WRAP(suite, name)                                              \
+    static void suite##_##name(void)                                           \
+    {                                                                          \
+        stage_perform(name, conform_class);                                    \
     }
 #define CONFORM_ROW(suite, name) {#suite "/" #name, suite##_##name},
-#define CONFORM(provider, SUITES)                                             \
-    static const struct rgm_provider_class *const conform_class = &(provider);\
-    SUITES(CONFORM_WRAP)                                                      \
-    int main(int argc, char **argv)                                           \
-    {                                                                         \
-        static const struct rgi_case cases[] = {SUITES(CONFORM_ROW)};         \
-                                                                              \
-        return rgi_cases_main(cases, sizeof(cases) / sizeof(cases[0]), argc,  \
-                              argv);                                          \
+#define CONFORM(provider, SUITES)                                              \
+    static const struct rgm_provider_class *const conform_class = &(provider); \
+    SUITES(CONFORM_WRAP)                                                       \
+    int main(int argc, char **argv)                                            \
+    {                                                                          \
+        static const struct rgi_case cases[] = {SUITES(CONFORM_ROW)};          \
+                                                                               \
+        return rgi_cases_main(cases, sizeof(cases) / sizeof(cases[0]), argc,   \
+                              argv);                                           \
     }
 
 #else
 
-#define CONFORM_TEST(suite, name)                                             \
-    Test(suite, name, .timeout = RGI_CASE_LIMIT_S)                            \
-    {                                                                         \
-        stage_perform(name, conform_class);                                   \
+#define CONFORM_TEST(suite, name)                                              \
+    Test(suite, name, .timeout = RGI_CASE_LIMIT_S)                             \
+    {                                                                          \
+        stage_perform(name, conform_class);                                    \
     }
-#define CONFORM(provider, SUITES)                                             \
-    static const struct rgm_provider_class *const conform_class = &(provider);\
+#define CONFORM(provider, SUITES)                                              \
+    static const struct rgm_provider_class *const conform_class = &(provider); \
     SUITES(CONFORM_TEST)
 
 #endif

@@ -403,8 +403,9 @@ opl_07_short_counts_are_passed_through(struct stage *stage)
 /* ------------------------------------------------------------------- storm */
 
 enum { STORM_SLEEPS = 32, STORM_READS = 8, STORM_WRITES = 8, STORM_CLOSES = 4 };
-enum { STORM_RECORDS =
-           STORM_SLEEPS + STORM_READS + STORM_WRITES + STORM_CLOSES };
+enum {
+    STORM_RECORDS = STORM_SLEEPS + STORM_READS + STORM_WRITES + STORM_CLOSES
+};
 
 /* Operations asked again and again from their answers, and cancelled at
  * random. `out` is what each record should be. */
@@ -826,8 +827,10 @@ opl_15_cleanup_works_while_all_else_is_cancelled(struct stage *stage)
     struct read_step reads[8] = {0};
     struct rgm_stream busy, near;
     struct last_words words;
-    struct departure departure = {.stage = stage, .play = clean_up,
-                                  .then = clean_up_more, .argument = &words};
+    struct departure departure = {.stage = stage,
+                                  .play = clean_up,
+                                  .then = clean_up_more,
+                                  .argument = &words};
     char bytes[8];
     int busy_peer, peer;
 
@@ -876,8 +879,8 @@ opl_16_cleanup_survives_who_asked(struct stage *stage)
 {
     struct rgm_stream near;
     struct last_words words;
-    struct departure departure = {.stage = stage, .play = close_and_leave,
-                                  .argument = &words};
+    struct departure departure = {
+        .stage = stage, .play = close_and_leave, .argument = &words};
     int peer, ours, other;
 
     stage_open(stage);
@@ -911,8 +914,8 @@ opl_18_checks_come_before_the_first_attempt(struct stage *stage)
     struct rgm_stream near;
     struct rgm_read read;
     struct last_words words;
-    struct departure departure = {.stage = stage, .play = ask_read,
-                                  .argument = &words};
+    struct departure departure = {
+        .stage = stage, .play = ask_read, .argument = &words};
     int peer, ours, queued = 0;
     char byte;
 
@@ -953,8 +956,8 @@ can_14_cancelled_scope_submits_nothing(struct stage *stage)
     struct rgm_pool *pool = pool_of(1, 16);
     struct rgm_request *requests[ORDINARY_COUNT];
     struct one_of_each all, before;
-    struct departure departure = {.stage = stage, .play = ask_everything,
-                                  .argument = &all};
+    struct departure departure = {
+        .stage = stage, .play = ask_everything, .argument = &all};
     struct rgm_stream near;
     uint64_t submitted;
     int peer;
@@ -1139,10 +1142,11 @@ opl_24_used_by_eight_threads_at_once(struct stage *stage)
     stage_open(stage);
     stage_listen(stage);
     for (int i = 0; i < USERS; i++) {
-        users[i] = (struct user){.stage = stage, .pool = pool,
+        users[i] = (struct user){.stage = stage,
+                                 .pool = pool,
                                  .rounds = 5 + (uint32_t)rgi_scale(1000)};
-        rgi_check(pthread_create(&users[i].thread, NULL, user_main,
-                                 &users[i]) == 0);
+        rgi_check(
+            pthread_create(&users[i].thread, NULL, user_main, &users[i]) == 0);
     }
     for (int i = 0; i < USERS; i++)
         rgi_check(pthread_join(users[i].thread, NULL) == 0);

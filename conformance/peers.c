@@ -21,10 +21,10 @@ guarded(int fd)
     const struct timeval limit = {GUARD_S, 0};
 
     rgi_check(fd >= 0);
-    rgi_check(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit,
-                         sizeof(limit)) == 0);
-    rgi_check(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit,
-                         sizeof(limit)) == 0);
+    rgi_check(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ==
+              0);
+    rgi_check(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ==
+              0);
     return fd;
 }
 
@@ -65,8 +65,7 @@ family_of(const struct rgm_endpoint *endpoint)
 static int
 open_socket(const struct rgm_endpoint *endpoint)
 {
-    return guarded(
-        socket(family_of(endpoint), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return guarded(socket(family_of(endpoint), SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
 int
@@ -125,8 +124,8 @@ peer_receive(int peer, void *memory, size_t length_bytes)
     size_t received = 0;
 
     while (received < length_bytes) {
-        ssize_t count = recv(peer, (char *)memory + received,
-                             length_bytes - received, 0);
+        ssize_t count =
+            recv(peer, (char *)memory + received, length_bytes - received, 0);
 
         rgi_check(count > 0);
         received += (size_t)count;

@@ -106,7 +106,8 @@ srd_07_idle_connections_hold_nothing(struct stage *stage)
         peer_send(readers[i].peer, "x", 1);
     for (uint32_t left = count; left > 0;) /* whichever come first */
         for (uint32_t i = 0; i < count; i++)
-            if (readers[i].peer >= 0 && !stage_is_out(stage, &readers[i].read)) {
+            if (readers[i].peer >= 0 &&
+                !stage_is_out(stage, &readers[i].read)) {
                 end_pooled(stage, &readers[i].read, "x");
                 peer_close(readers[i].peer);
                 readers[i].peer = -1;

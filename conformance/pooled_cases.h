@@ -6,13 +6,13 @@
 
 #include "conformance/harness.h"
 
-#define POOLED_CASES(X, suite)                                                \
-    X(suite, srd_06_waiting_readers_hold_no_slot)                             \
-    X(suite, srd_07_idle_connections_hold_nothing)                            \
-    X(suite, bpl_09_one_byte_view_holds_the_slot)                             \
-    X(suite, bpl_19_echo_lives_on_two_slots)                                  \
-    X(suite, slot_freed_on_one_worker_feeds_another)                          \
-    X(suite, closed_pool_ends_reads)                                          \
+#define POOLED_CASES(X, suite)                                                 \
+    X(suite, srd_06_waiting_readers_hold_no_slot)                              \
+    X(suite, srd_07_idle_connections_hold_nothing)                             \
+    X(suite, bpl_09_one_byte_view_holds_the_slot)                              \
+    X(suite, bpl_19_echo_lives_on_two_slots)                                   \
+    X(suite, slot_freed_on_one_worker_feeds_another)                           \
+    X(suite, closed_pool_ends_reads)                                           \
     X(suite, pooled_reads_come_in_order)
 
 POOLED_CASES(CONFORM_DECLARE, pooled)

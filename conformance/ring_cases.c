@@ -148,8 +148,7 @@ urg_27_more_cancels_than_entries(struct stage *stage)
         rgi_check(stage_end(stage, &reads.steps[i]) == -ECANCELED);
     after = stage_counters(stage);
     rgi_check(after.entries_submitted - before.entries_submitted >= READS);
-    rgi_check(after.entries_submitted - before.entries_submitted <
-              READS + FEW);
+    rgi_check(after.entries_submitted - before.entries_submitted < READS + FEW);
     rgi_check(after.in_flight == 0);
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);

@@ -6,11 +6,11 @@
 
 #include "conformance/crowd_cases.h"
 
-#define RING_CASES(X, suite)                                                  \
-    X(suite, urg_23_close_turns_until_all_are_out)                            \
-    X(suite, urg_26_two_places_and_four_operations)                           \
-    X(suite, urg_27_more_cancels_than_entries)                                \
-    X(suite, waiting_reads_allocate_nothing)                                  \
+#define RING_CASES(X, suite)                                                   \
+    X(suite, urg_23_close_turns_until_all_are_out)                             \
+    X(suite, urg_26_two_places_and_four_operations)                            \
+    X(suite, urg_27_more_cancels_than_entries)                                 \
+    X(suite, waiting_reads_allocate_nothing)                                   \
     X(suite, idle_connections_cost_no_time_and_little_memory)
 
 RING_CASES(CONFORM_DECLARE, ring)

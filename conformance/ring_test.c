@@ -11,14 +11,14 @@
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
-#define SUITES(X)                                                             \
+#define SUITES(X)                                                              \
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
-    LIFECYCLE_CASES(X, ring_lifecycle)                                          \
+    LIFECYCLE_CASES(X, ring_lifecycle)                                         \
     POOLED_CASES(X, ring_pooled)                                               \
-    RING_CASES(X, ring_only)                                                  \
+    RING_CASES(X, ring_only)                                                   \
     SHUTDOWN_CASES(X, ring_shutdown)                                           \
-    STREAM_CASES(X, ring_stream)                                              \
+    STREAM_CASES(X, ring_stream)                                               \
     SOCKET_CASES(X, ring_socket)
 
 CONFORM(rgm_provider_ring, SUITES)

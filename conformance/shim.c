@@ -211,11 +211,25 @@ clock_gettime(clockid_t clock, struct timespec *ret_now)
 #if SHIM_COUNTS_ALLOCATIONS
 
 static uint64_t allocations;
+static uint64_t allocated_bytes;
 
 uint64_t
 shim_allocations(void)
 {
     return LOOK(allocations);
+}
+
+uint64_t
+shim_allocated_bytes(void)
+{
+    return LOOK(allocated_bytes);
+}
+
+static void
+count_allocation(size_t size)
+{
+    ADD(allocations);
+    (void)__atomic_add_fetch(&allocated_bytes, size, __ATOMIC_SEQ_CST);
 }
 
 #pragma GCC visibility push(default)
@@ -235,28 +249,28 @@ int posix_memalign(void **ret_memory, size_t alignment, size_t size);
 void *
 malloc(size_t size)
 {
-    ADD(allocations);
+    count_allocation(size);
     return __libc_malloc(size);
 }
 
 void *
 calloc(size_t count, size_t size)
 {
-    ADD(allocations);
+    count_allocation(count * size);
     return __libc_calloc(count, size);
 }
 
 void *
 realloc(void *memory, size_t size)
 {
-    ADD(allocations);
+    count_allocation(size);
     return __libc_realloc(memory, size);
 }
 
 void *
 aligned_alloc(size_t alignment, size_t size)
 {
-    ADD(allocations);
+    count_allocation(size);
     return __libc_memalign(alignment, size);
 }
 
@@ -265,7 +279,7 @@ posix_memalign(void **ret_memory, size_t alignment, size_t size)
 {
     void *memory;
 
-    ADD(allocations);
+    count_allocation(size);
     memory = __libc_memalign(alignment, size);
     if (memory == NULL)
         return ENOMEM;
@@ -279,6 +293,12 @@ posix_memalign(void **ret_memory, size_t alignment, size_t size)
 
 uint64_t
 shim_allocations(void)
+{
+    return 0;
+}
+
+uint64_t
+shim_allocated_bytes(void)
 {
     return 0;
 }

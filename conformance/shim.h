@@ -38,6 +38,8 @@ void shim_wall_clock_step(int64_t seconds);
 
 /* Calls of malloc and its like by all threads; 0 for ever under a sanitizer. */
 uint64_t shim_allocations(void);
+/* The bytes they asked for, whatever has been freed since. */
+uint64_t shim_allocated_bytes(void);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SHIM_COUNTS_ALLOCATIONS 0
 #else

@@ -218,8 +218,7 @@ host_big_done(struct host *self, struct rgm_write *write)
     rgi_check(write->count > 0 && write->count < BIG_BYTES);
     log_event("stuck write");
     rgm_stream_close(&self->close_stuck, self->stuck);
-    rgm_ask(self, &self->close_stuck,
-            RGM_REPLY(host, rgm_close, host_closed));
+    rgm_ask(self, &self->close_stuck, RGM_REPLY(host, rgm_close, host_closed));
 }
 
 static void
@@ -328,9 +327,9 @@ shd_02_closing_wakes_and_refuses(struct stage *stage)
     struct rgm_write write, late_write;
     struct rgm_sleep sleep, late_sleep;
     struct rgm_guest guest;
-    struct rgm_request *requests[] = {
-        &accept.request, &connect.request, &read.request,
-        &pooled.request, &write.request,   &sleep.request};
+    struct rgm_request *requests[] = {&accept.request, &connect.request,
+                                      &read.request,   &pooled.request,
+                                      &write.request,  &sleep.request};
     enum { REQUESTS = sizeof(requests) / sizeof(requests[0]) };
     bool well = false;
     int peer, other_peer, listener, first;
@@ -439,8 +438,7 @@ root_listens(struct rgm_actor *actor, struct rgm_request *request)
 
     rgi_check(rgm_request_status(request) == 0);
     for (int i = 0; i < ROOT_OPERATIONS - 2; i++) {
-        rgm_sleep_for(&ending->sleeps[i], rgm_here(self),
-                      3600 * RGM_NS_PER_S);
+        rgm_sleep_for(&ending->sleeps[i], rgm_here(self), 3600 * RGM_NS_PER_S);
         root_ask(self, &ending->sleeps[i].request);
     }
     for (int i = 0; i < 2; i++) {
@@ -469,8 +467,7 @@ child_retiring(struct root *self)
     struct rgm_address nobody;
 
     ending_now->child_told = true;
-    ending_now->spawn_status =
-        rgm_spawn(self, &child_behaviour, NULL, &nobody);
+    ending_now->spawn_status = rgm_spawn(self, &child_behaviour, NULL, &nobody);
     rgm_stop(self);
 }
 

@@ -225,18 +225,18 @@ options_refused(struct stage *stage, struct rgm_socket *socket)
         enum rgm_option option;
         int32_t value;
     } wrong[] = {
-        {(enum rgm_option)0, 1},        {(enum rgm_option)99, 1},
-        {RGM_OPTION_NO_DELAY, 2},       {RGM_OPTION_NO_DELAY, -1},
-        {RGM_OPTION_KEEP_ALIVE, 7},     {RGM_OPTION_RECEIVE_BUFFER, 0},
-        {RGM_OPTION_SEND_BUFFER, -5},   {RGM_OPTION_LINGER_SECONDS, -2},
+        {(enum rgm_option)0, 1},      {(enum rgm_option)99, 1},
+        {RGM_OPTION_NO_DELAY, 2},     {RGM_OPTION_NO_DELAY, -1},
+        {RGM_OPTION_KEEP_ALIVE, 7},   {RGM_OPTION_RECEIVE_BUFFER, 0},
+        {RGM_OPTION_SEND_BUFFER, -5}, {RGM_OPTION_LINGER_SECONDS, -2},
     };
     struct rgm_socket_option record;
     uint64_t before, after;
 
     stage_do(stage, count_submits, &before);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        rgi_check(option_set(stage, socket, wrong[i].option,
-                             wrong[i].value) == -EINVAL);
+        rgi_check(option_set(stage, socket, wrong[i].option, wrong[i].value) ==
+                  -EINVAL);
     rgm_socket_get(&record, socket, (enum rgm_option)99);
     rgi_check(rgm_call(stage->runtime, &record) == -EINVAL);
     stage_do(stage, count_submits, &after);
@@ -266,8 +266,7 @@ soc_02_options_are_typed(struct stage *stage)
         rgi_check(kernel_says(ours, SOL_SOCKET, SO_KEEPALIVE) == on);
         rgi_check(option_get(stage, socket, RGM_OPTION_KEEP_ALIVE) == on);
     }
-    rgi_check(option_set(stage, socket, RGM_OPTION_RECEIVE_BUFFER, 20000) ==
-              0);
+    rgi_check(option_set(stage, socket, RGM_OPTION_RECEIVE_BUFFER, 20000) == 0);
     rgi_check(option_get(stage, socket, RGM_OPTION_RECEIVE_BUFFER) == 40000);
     rgi_check(option_set(stage, socket, RGM_OPTION_SEND_BUFFER, 30000) == 0);
     rgi_check(option_get(stage, socket, RGM_OPTION_SEND_BUFFER) == 60000);
@@ -437,8 +436,7 @@ shared_port_is_dealt_out(struct stage *stage)
         endpoint = listen.endpoint;
     }
     for (int i = 0; i < CONNECTIONS; i++) {
-        rgm_stream_accept(&accepts[i].op, &listeners[i % WORKERS],
-                          &streams[i]);
+        rgm_stream_accept(&accepts[i].op, &listeners[i % WORKERS], &streams[i]);
         stage_begin_on(stage, (uint32_t)i % WORKERS, &accepts[i]);
     }
     for (int i = 0; i < CONNECTIONS / 2; i++)
@@ -482,8 +480,8 @@ begin_reads(struct puppet *puppet, void *argument)
     struct waiting_reads *waiting = argument;
 
     for (uint32_t i = 0; i < waiting->count; i++) {
-        rgm_stream_read(&waiting->reads[i].op, waiting->stream,
-                        &waiting->byte, 1);
+        rgm_stream_read(&waiting->reads[i].op, waiting->stream, &waiting->byte,
+                        1);
         puppet_begin(puppet, &waiting->reads[i]);
     }
 }
@@ -498,8 +496,7 @@ cancel_reads(struct puppet *puppet, void *argument)
 }
 
 static void
-close_failing(struct stage *stage, struct rgm_stream *near, int peer,
-              int error)
+close_failing(struct stage *stage, struct rgm_stream *near, int peer, int error)
 {
     int ours = descriptor_of_peer(peer);
     struct close_step close = {0};

@@ -6,17 +6,17 @@
 
 #include "conformance/harness.h"
 
-#define SOCKET_CASES(X, suite)                                                \
-    X(suite, soc_01_life_of_sockets_of_each_family)                           \
-    X(suite, soc_01_accept_and_connect_can_be_cancelled)                      \
-    X(suite, soc_01_shutdown_and_close_cannot)                                \
-    X(suite, soc_02_options_are_typed)                                        \
-    X(suite, soc_05_accept_in_a_race_is_never_leaked)                         \
-    X(suite, soc_06_close_is_exclusive_and_once)                              \
-    X(suite, soc_08_close_leaves_operations_running)                          \
-    X(suite, soc_10_cleanup_has_its_own_admission)                            \
-    X(suite, shared_port_is_dealt_out)                                        \
-    X(suite, accepted_streams_have_no_delay)                                  \
+#define SOCKET_CASES(X, suite)                                                 \
+    X(suite, soc_01_life_of_sockets_of_each_family)                            \
+    X(suite, soc_01_accept_and_connect_can_be_cancelled)                       \
+    X(suite, soc_01_shutdown_and_close_cannot)                                 \
+    X(suite, soc_02_options_are_typed)                                         \
+    X(suite, soc_05_accept_in_a_race_is_never_leaked)                          \
+    X(suite, soc_06_close_is_exclusive_and_once)                               \
+    X(suite, soc_08_close_leaves_operations_running)                           \
+    X(suite, soc_10_cleanup_has_its_own_admission)                             \
+    X(suite, shared_port_is_dealt_out)                                         \
+    X(suite, accepted_streams_have_no_delay)                                   \
     X(suite, field_b67_accept_fails_and_the_listener_lives)
 
 SOCKET_CASES(CONFORM_DECLARE, socket)

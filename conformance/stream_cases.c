@@ -585,8 +585,8 @@ swr_22_two_writers_keep_their_own_order(struct stage *stage)
     stage_open(stage);
     peer = stage_pair(stage, &near);
     for (unsigned i = 0; i < 2; i++) {
-        writers[i] = (struct writer){.stage = stage, .stream = &near,
-                                     .number = i, .rounds = rounds};
+        writers[i] = (struct writer){
+            .stage = stage, .stream = &near, .number = i, .rounds = rounds};
         rgi_check(pthread_create(&writers[i].thread, NULL, writer_main,
                                  &writers[i]) == 0);
     }
@@ -933,8 +933,8 @@ field_b74_no_signal_from_any_send(struct stage *stage)
 
             rgi_check(rgm_endpoint_parse(path, 0, &stage->endpoint) == 0);
             memset(&stage->listener, 0, sizeof(stage->listener));
-            rgm_stream_listen(&listen, rgm_worker_address(0),
-                              &stage->listener, &stage->endpoint, false);
+            rgm_stream_listen(&listen, rgm_worker_address(0), &stage->listener,
+                              &stage->endpoint, false);
             rgi_check(rgm_call(stage->runtime, &listen) == 0);
         }
     }

@@ -10,13 +10,13 @@
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 
-#define SUITES(X)                                                             \
-    CLOCK_CASES(X, threads_clock)                                                 \
-    CROWD_CASES(X, threads_crowd)                                                 \
-    LIFECYCLE_CASES(X, threads_lifecycle)                                          \
-    POOLED_CASES(X, threads_pooled)                                               \
-    SHUTDOWN_CASES(X, threads_shutdown)                                           \
-    STREAM_CASES(X, threads_stream)                                              \
+#define SUITES(X)                                                              \
+    CLOCK_CASES(X, threads_clock)                                              \
+    CROWD_CASES(X, threads_crowd)                                              \
+    LIFECYCLE_CASES(X, threads_lifecycle)                                      \
+    POOLED_CASES(X, threads_pooled)                                            \
+    SHUTDOWN_CASES(X, threads_shutdown)                                        \
+    STREAM_CASES(X, threads_stream)                                            \
     SOCKET_CASES(X, threads_socket)
 
 CONFORM(rgm_provider_threads, SUITES)
