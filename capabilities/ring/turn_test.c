@@ -686,6 +686,34 @@ opl_03_target_ends_after_its_own_completion(void)
     world_close(&world);
 }
 
+/* The kernel had the target in hand, or just not where it looks: the cancel is
+ * repeated, after a pause, until the target is home. */
+static void
+cancels_that_missed_are_repeated(void)
+{
+    static const int misses[] = {-EALREADY, -ENOENT};
+
+    for (int i = 0; i < 2; i++) {
+        struct world world = {0};
+        struct pair pair;
+        struct rgm_read read;
+        char memory[8];
+
+        shim_open(&world);
+        pair_open(&world, &pair);
+        rgm_stream_read(&read, &pair.far, memory, 8);
+        world_start(&world, &read.operation);
+        world_settle(&world);
+        shim_expect(IORING_OP_ASYNC_CANCEL, misses[i], 2);
+        world_cancel(&world, &read.operation);
+        rgi_check(world_finish(&world, &read.operation) == -ECANCELED);
+        rgi_check(shim.seen[IORING_OP_ASYNC_CANCEL] == 3);
+        rgi_check(shim.seen[IORING_OP_TIMEOUT] == 2);
+        pair_close(&world, &pair);
+        world_close(&world);
+    }
+}
+
 /* ------------------------------------------------------------------ failure */
 
 /* Reachable to the end: what is leaked on purpose is no leak to a checker. */
@@ -1034,6 +1062,7 @@ close_leaves_nothing_open(void)
     X(uring, cancels_wait_for_entries)                                         \
     X(uring, urg_23_close_turns_until_all_is_home)                             \
     X(uring, opl_03_target_ends_after_its_own_completion)                      \
+    X(uring, cancels_that_missed_are_repeated)                                 \
     X(uring, urg_24_lost_ring)                                                 \
     X(uring, urg_07_completions_before_the_error)                              \
     X(uring, urg_30_entry_errors)                                              \
