@@ -44,7 +44,7 @@ NOT_COPIED = ("build", ".git", ".cache", "__pycache__")
 
 # A case that takes ten times as long as without the mutant hangs.
 HANG_FACTOR = 10
-HANG_MIN_S, HANG_MAX_S = 8, 60
+HANG_MIN_S, HANG_MAX_S = 6, 60
 GOOD_LIMIT_S = 120
 
 
