@@ -147,6 +147,8 @@ class Server:
                                         stderr=subprocess.PIPE, text=True,
                                         **options)
         self.port = port
+        with open(shutil.which(command[0]), "rb") as file:
+            self.sanitized = re.search(b"__[at]san_init", file.read())
         while self.port is None:
             line = self.process.stdout.readline()
             if not line:
@@ -607,7 +609,9 @@ def a_slow_reader_costs_a_bounded_amount(server):
         check(other.ask("PING") == "PONG")
     grown = server.resident_kib() - before
     # Per connection: 1 MiB of replies and as much again in the last batch.
-    check(grown < len(slow) * 4096, "grew by", grown, "KiB")
+    # A sanitizer keeps what was freed for a while.
+    limit = len(slow) * 4096 * (8 if server.sanitized else 1)
+    check(grown < limit, "grew by", grown, "KiB")
     for client in slow[1:]:
         client.reset()
     # The first one reads after all, and misses nothing.

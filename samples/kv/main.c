@@ -180,36 +180,31 @@ die(const char *what, int status)
     exit(1);
 }
 
+static volatile sig_atomic_t stopping;
+
 static void
 on_signal(int number)
 {
     (void)number;
+    stopping = 1;
     rgm_runtime_stop(runtime);
 }
 
-/* Workers are started with the signals blocked: only this thread gets them,
- * and only once there is something to stop. */
+/* Workers are started with the signals blocked, so only this thread gets them,
+ * and only while it waits for them. */
 static void
-signals_block(sigset_t *ret_before)
+signals_setup(sigset_t *ret_before)
 {
+    struct sigaction action = {.sa_handler = on_signal};
     sigset_t set;
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, ret_before);
-}
-
-static void
-signals_handle(const sigset_t *before)
-{
-    struct sigaction action = {.sa_handler = on_signal,
-                               .sa_flags = SA_RESTART};
-
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    sigprocmask(SIG_SETMASK, before, NULL);
 }
 
 static void
@@ -334,14 +329,17 @@ main(int argc, char **argv)
     if (status >= 0)
         return status;
     plan_setup();
-    signals_block(&before);
+    signals_setup(&before);
     start_runtime(&options);
     make_cluster(&options);
     listen_on(&options, listeners);
     spawn_all(listeners);
-    signals_handle(&before);
     say_where(&options);
 
+    /* The server's last act is a signal, so this ends also when the workers
+     * stop by themselves. */
+    while (!stopping)
+        sigsuspend(&before);
     status = rgm_runtime_wait(runtime);
     rgm_runtime_destroy(runtime);
     for (uint32_t i = 0; i < cluster.workers_count; i++) {
