@@ -39,7 +39,7 @@ class Mismatch(Exception):
 
 def check(condition, *what):
     if not condition:
-        raise Mismatch(" ".join(str(w)[:300] for w in what) or "check failed")
+        raise Mismatch(" ".join(str(w)[:3000] for w in what) or "check failed")
 
 
 def encode(*words):
@@ -644,7 +644,7 @@ def idle_connections_cost_little(server, start):
     for client in clients + first:
         client.close()
     server.stop()
-    check(each < 1024, "bytes per idle connection:", int(each))
+    check(each < 1024 or server.sanitized, "bytes per idle connection:", int(each))
     # The threads provider has a pulse: it is not meant to be idle.
     check(ticks <= 5 or "threads" in server.process.args, "CPU ticks in half a second of idling:", ticks)
     return "%d bytes each of %d" % (each, wanted)
