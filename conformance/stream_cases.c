@@ -270,6 +270,14 @@ srd_13_cancelled_reads_lose_nothing(struct stage *stage)
 /* ----------------------------------------------------------------- teardown */
 
 static void
+set_mode(int fd, bool blocking)
+{
+    int flags = fcntl(fd, F_GETFL) & ~O_NONBLOCK;
+
+    rgi_check(fcntl(fd, F_SETFL, flags | (blocking ? 0 : O_NONBLOCK)) == 0);
+}
+
+static void
 close_and_cancel(struct puppet *puppet, void *argument)
 {
     struct close_step *close = argument;
@@ -357,21 +365,19 @@ srd_17_stream_is_used_from_every_worker(struct stage *stage)
     stage_close(stage);
 }
 
-/* The descriptor is in blocking mode and has nothing; one byte for two readers
- * is a readiness that turns out to be false for one of them. */
-void
-srd_18_waiting_read_blocks_nobody(struct stage *stage)
+/* One byte for two readers is a readiness that turns out to be false for one of
+ * them. Meanwhile others go on. */
+static void
+wait_twice(struct stage *stage, bool blocking)
 {
     struct read_step first = {0}, second = {0};
     struct rgm_stream near, other;
     char bytes[2], byte;
-    int peer, other_peer, ours;
+    int peer, other_peer;
 
-    stage_open(stage);
     peer = stage_pair(stage, &near);
     other_peer = stage_pair(stage, &other);
-    ours = descriptor_of_peer(peer);
-    rgi_check(fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) & ~O_NONBLOCK) == 0);
+    set_mode(descriptor_of_peer(peer), blocking);
     rgm_stream_read(&first.op, &near, &bytes[0], 1);
     rgm_stream_read(&second.op, &near, &bytes[1], 1);
     stage_begin(stage, &first);
@@ -394,6 +400,15 @@ srd_18_waiting_read_blocks_nobody(struct stage *stage)
     rgi_check(stage_close_stream(stage, &other) == 0);
     peer_close(peer);
     peer_close(other_peer);
+}
+
+/* Whatever mode the descriptor is in. */
+void
+srd_18_waiting_read_blocks_nobody(struct stage *stage)
+{
+    stage_open(stage);
+    wait_twice(stage, true);
+    wait_twice(stage, false);
     stage_close(stage);
 }
 
@@ -846,13 +861,10 @@ transfer_both_ways(struct stage *stage, bool blocking, size_t length_bytes)
     char *bytes = bytes_of(length_bytes);
     struct write_step write = {0};
     struct rgm_stream near;
-    int ours, flags;
 
     sender.peer = stage_pair(stage, &near);
     receiver.peer = sender.peer;
-    ours = descriptor_of_peer(sender.peer);
-    flags = fcntl(ours, F_GETFL) & ~O_NONBLOCK;
-    rgi_check(fcntl(ours, F_SETFL, flags | (blocking ? 0 : O_NONBLOCK)) == 0);
+    set_mode(descriptor_of_peer(sender.peer), blocking);
     mover_start(&sender, sender_main);
     rgm_stream_write(&write.op, &near, bytes, length_bytes);
     stage_begin(stage, &write);
