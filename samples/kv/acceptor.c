@@ -23,7 +23,7 @@ struct acceptor {
     struct rgm_listener listener;
     struct rgm_stream stream; /* the connection that comes in */
     bool retiring;
-    bool closed; /* the listener */
+    bool closed;  /* the listener */
     bool telling; /* the server */
     struct retired retired;
     union { /* one at a time */

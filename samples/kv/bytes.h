@@ -31,8 +31,7 @@ static inline bool
 bytes_same(struct bytes a, struct bytes b)
 {
     return a.length_bytes == b.length_bytes &&
-           (a.length_bytes == 0 ||
-            memcmp(a.data, b.data, a.length_bytes) == 0);
+           (a.length_bytes == 0 || memcmp(a.data, b.data, a.length_bytes) == 0);
 }
 
 static inline char

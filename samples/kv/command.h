@@ -22,7 +22,7 @@
 #include "samples/kv/store.h"
 
 enum operation {
-    OP_RAW, /* the reply is known already; reaches no shard */
+    OP_RAW,  /* the reply is known already; reaches no shard */
     OP_QUIT, /* likewise */
     /* of one key */
     OP_GET,
@@ -54,9 +54,9 @@ enum {
     COMMAND_XX = 2,
     COMMAND_GT = 4,
     COMMAND_LT = 8,
-    COMMAND_GET = 16,     /* answer with the old value */
+    COMMAND_GET = 16, /* answer with the old value */
     COMMAND_KEEP_TTL = 32,
-    COMMAND_TTL = 64      /* ttl_ms is set */
+    COMMAND_TTL = 64 /* ttl_ms is set */
 };
 
 enum reply_kind {
@@ -76,16 +76,16 @@ struct command {
     struct rgm_request request;
     uint64_t hash;
     struct bytes key;
-    struct bytes value;  /* to set; in the reply of REPLY_BYTES, REPLY_RAW */
-    int64_t number;      /* to add; the reply of REPLY_NUMBER */
+    struct bytes value; /* to set; in the reply of REPLY_BYTES, REPLY_RAW */
+    int64_t number;     /* to add; the reply of REPLY_NUMBER */
     int64_t ttl_ms;
-    const char *text;    /* the reply of REPLY_TEXT, REPLY_ERROR */
+    const char *text;     /* the reply of REPLY_TEXT, REPLY_ERROR */
     struct rgm_view view; /* keeps key and value; the reply of REPLY_VIEW */
-    uint32_t own_bytes;  /* see struct store_value */
-    uint8_t operation;   /* enum operation */
+    uint32_t own_bytes;   /* see struct store_value */
+    uint8_t operation;    /* enum operation */
     uint8_t flags;
-    uint8_t reply;       /* enum reply_kind */
-    char bytes[];        /* COMMAND_BYTES, or what a raw reply needs */
+    uint8_t reply; /* enum reply_kind */
+    char bytes[];  /* COMMAND_BYTES, or what a raw reply needs */
 };
 RGM_REQUEST(command);
 
@@ -155,13 +155,12 @@ RGM_REQUEST_LATE(part);
  * Carry out on one store. Afterwards the record holds the reply, and no view
  * but a REPLY_VIEW's. Returns 0, or -ENOMEM and the store is as before.
  */
-RGM_MUST_USE int execute_command(struct store *store, struct command *command,
-                                 uint64_t now_ms);
+RGM_MUST_USE int
+execute_command(struct store *store, struct command *command, uint64_t now_ms);
 
 /* The same for those items of the group that are this shard's. sums[] is added
  * to. After -ENOMEM some items may be done and others not. */
 RGM_MUST_USE int execute_group(struct store *store, struct group *group,
-                               uint32_t shard, uint64_t now_ms,
-                               uint64_t *sums);
+                               uint32_t shard, uint64_t now_ms, uint64_t *sums);
 
 #endif /* KV_COMMAND_H */

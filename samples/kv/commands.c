@@ -64,9 +64,8 @@ raw_error(struct plan *plan, const char *format, ...)
 static void
 raw_number(struct plan *plan, uint64_t number)
 {
-    int length =
-        snprintf(plan->raw, sizeof(plan->raw), ":%llu\r\n",
-                 (unsigned long long)number);
+    int length = snprintf(plan->raw, sizeof(plan->raw), ":%llu\r\n",
+                          (unsigned long long)number);
 
     plan->raw_bytes = (size_t)length;
     plan->kind = PLAN_RAW;
@@ -100,8 +99,7 @@ raw_bad_expire(struct plan *plan, const struct verb *verb)
 static void
 raw_bad_arity(struct plan *plan, const char *command)
 {
-    raw_error(plan, "-ERR wrong number of arguments for '%s' command",
-              command);
+    raw_error(plan, "-ERR wrong number of arguments for '%s' command", command);
 }
 
 static struct bytes
@@ -172,8 +170,7 @@ make_keyed(struct plan *plan, const struct verb *verb)
 static void
 make_increment(struct plan *plan, const struct verb *verb)
 {
-    struct command *command =
-        command_make(plan, verb, (struct bytes){NULL, 0});
+    struct command *command = command_make(plan, verb, (struct bytes){NULL, 0});
 
     if (command != NULL)
         command->number = verb->name[0] == 'd' ? -1 : 1;
@@ -345,8 +342,7 @@ expire_options(struct plan *plan, uint8_t *ret_flags)
         }
         flags |= flag;
     }
-    if (flags & COMMAND_NX &&
-        flags & (COMMAND_XX | COMMAND_GT | COMMAND_LT)) {
+    if (flags & COMMAND_NX && flags & (COMMAND_XX | COMMAND_GT | COMMAND_LT)) {
         raw_text(plan, "-ERR NX and XX, GT or LT options at the same time are "
                        "not compatible\r\n");
         return false;
@@ -393,8 +389,7 @@ make_expire(struct plan *plan, const struct verb *verb)
 static struct group *
 group_make(struct plan *plan, uint8_t operation, uint32_t count)
 {
-    struct group *group =
-        group_take(plan->self, count * sizeof(struct item));
+    struct group *group = group_take(plan->self, count * sizeof(struct item));
 
     plan->group = group;
     plan->kind = group != NULL ? PLAN_GROUP : PLAN_FAILED;
@@ -468,8 +463,7 @@ make_one_or_more(struct plan *plan, const struct verb *verb)
 {
     struct verb several = *verb;
 
-    several.operation =
-        verb->operation == OP_DELETE ? OP_MDELETE : OP_MEXISTS;
+    several.operation = verb->operation == OP_DELETE ? OP_MDELETE : OP_MEXISTS;
     if (arguments_count(plan) == 2)
         make_keyed(plan, verb);
     else
@@ -490,10 +484,10 @@ make_all(struct plan *plan, const struct verb *verb)
 static void
 make_flush(struct plan *plan, const struct verb *verb)
 {
-    bool known = arguments_count(plan) == 1 ||
-                 (arguments_count(plan) == 2 &&
-                  (bytes_is(argument(plan, 1), "sync") ||
-                   bytes_is(argument(plan, 1), "async")));
+    bool known =
+        arguments_count(plan) == 1 ||
+        (arguments_count(plan) == 2 && (bytes_is(argument(plan, 1), "sync") ||
+                                        bytes_is(argument(plan, 1), "async")));
 
     if (known)
         make_all(plan, verb);
@@ -824,8 +818,8 @@ raw_unknown(struct plan *plan)
                                    "'%.*s' ", (int)count, word.data);
     }
     raw_error(plan, "-ERR unknown command '%.*s', with args beginning with: %s",
-              name.length_bytes > 128 ? 128 : (int)name.length_bytes,
-              name.data, words);
+              name.length_bytes > 128 ? 128 : (int)name.length_bytes, name.data,
+              words);
 }
 
 void

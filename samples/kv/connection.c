@@ -194,8 +194,7 @@ answer_echo(struct connection *self, struct bytes bytes)
     }
     whole = resp_hold(&self->resp, &own_bytes);
     command->reply = REPLY_VIEW;
-    command->view =
-        rgm_view_of(whole.block, bytes.data, bytes.length_bytes);
+    command->view = rgm_view_of(whole.block, bytes.data, bytes.length_bytes);
     rgm_view_drop(&whole);
     rgm_answered_in(self, &self->order, command, 0,
                     RGM_REPLY(connection, command, on_command));
@@ -315,8 +314,7 @@ static void
 on_group(struct connection *self, struct group *group)
 {
     if (!self->broken)
-        reply_group(&self->output, self->worker, group,
-                    rgm_now(&self->actor));
+        reply_group(&self->output, self->worker, group, rgm_now(&self->actor));
     if (is_fence(group))
         self->fenced = false;
     group_clear(group);
@@ -358,8 +356,7 @@ static void
 ask_read(struct connection *self)
 {
     void *memory = NULL;
-    size_t missing =
-        resp_room(&self->resp, READ_TO_PLACE_MIN, &memory);
+    size_t missing = resp_room(&self->resp, READ_TO_PLACE_MIN, &memory);
 
     self->operating = true;
     if (missing > 0) {
@@ -434,8 +431,7 @@ has_nothing_to_do(const struct connection *self)
     if (self->order.count > 0 || self->fence != NULL ||
         output_is_out(&self->output) || output_is_waiting(&self->output))
         return false;
-    return self->input_done ||
-           (self->input_ended && resp_hungry(&self->resp));
+    return self->input_done || (self->input_ended && resp_hungry(&self->resp));
 }
 
 static void
@@ -484,8 +480,8 @@ static void
 wind_up(struct connection *self)
 {
     if (self->operating) {
-        if ((self->broken || (self->phase == PHASE_SERVING &&
-                              has_nothing_to_do(self))) &&
+        if ((self->broken ||
+             (self->phase == PHASE_SERVING && has_nothing_to_do(self))) &&
             self->phase < PHASE_CLOSING && !self->cancelled) {
             self->cancelled = true;
             rgm_cancel_request(&self->actor, &self->operation.read.request);
@@ -543,8 +539,7 @@ static void
 ask_grace(struct connection *self, uint64_t duration_ns)
 {
     rgm_sleep_for(self->grace, rgm_here(self), duration_ns);
-    rgm_ask(self, self->grace,
-            RGM_REPLY(connection, rgm_sleep, on_grace_over));
+    rgm_ask(self, self->grace, RGM_REPLY(connection, rgm_sleep, on_grace_over));
 }
 
 static void

@@ -198,8 +198,7 @@ append(struct store *store, struct store_entry *entry, struct command *command,
 
 /* Do the options of EXPIRE allow it? No expiry counts as one never reached. */
 static bool
-may_expire(const struct store_entry *entry, uint32_t flags,
-           uint64_t expires_ms)
+may_expire(const struct store_entry *entry, uint32_t flags, uint64_t expires_ms)
 {
     bool expires = entry->expires_ms != RGM_NEVER;
 
@@ -242,8 +241,7 @@ ttl(const struct store_entry *entry, struct command *command, uint64_t now_ms)
 }
 
 static int
-persist(struct store *store, struct store_entry *entry,
-        struct command *command)
+persist(struct store *store, struct store_entry *entry, struct command *command)
 {
     int status;
 
@@ -253,8 +251,8 @@ persist(struct store *store, struct store_entry *entry,
     return status != 0 ? status : reply_number(command, 1);
 }
 
-static int
-delete(struct store *store, struct store_entry *entry, struct command *command)
+static int delete (struct store *store, struct store_entry *entry,
+                   struct command *command)
 {
     if (entry != NULL)
         store_delete(store, entry);
@@ -262,8 +260,8 @@ delete(struct store *store, struct store_entry *entry, struct command *command)
 }
 
 static int
-execute(struct store *store, struct store_entry *entry,
-        struct command *command, uint64_t now_ms)
+execute(struct store *store, struct store_entry *entry, struct command *command,
+        uint64_t now_ms)
 {
     switch ((enum operation)command->operation) {
     case OP_GET:
@@ -271,7 +269,7 @@ execute(struct store *store, struct store_entry *entry,
     case OP_SET:
         return set(store, entry, command, now_ms);
     case OP_DELETE:
-        return delete(store, entry, command);
+        return delete (store, entry, command);
     case OP_EXISTS:
         return reply_number(command, entry != NULL);
     case OP_ADD:
@@ -431,7 +429,6 @@ execute_group(struct store *store, struct group *group, uint32_t shard,
     }
     for (uint32_t i = 0; i < group->items_count && status == 0; i++)
         if (group->items[i].shard == shard)
-            status = execute_item(store, group, &group->items[i], now_ms,
-                                  sums);
+            status = execute_item(store, group, &group->items[i], now_ms, sums);
     return status;
 }

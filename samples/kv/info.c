@@ -80,8 +80,7 @@ keyspace(struct text *text, const uint64_t *sums)
 {
     text_add(text, "# Keyspace\r\n");
     if (sums[SUM_DONE] > 0)
-        text_add(text,
-                 "db0:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=0\r\n",
+        text_add(text, "db0:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=0\r\n",
                  sums[SUM_DONE], sums[SUM_EXPIRES]);
 }
 

@@ -124,8 +124,7 @@ take_option(struct options *options, int option, const char *value)
     case 's':
         if (!parse_number(value, 1000000, &number))
             return false;
-        options->runtime.spin_us = number > 0 ? (uint32_t)number
-                                              : RGM_SPIN_OFF;
+        options->runtime.spin_us = number > 0 ? (uint32_t)number : RGM_SPIN_OFF;
         return true;
     case 'l':
         if (!parse_number(value, UINT32_C(1) << 20, &number) || number == 0)
@@ -277,8 +276,8 @@ static void
 spawn(uint32_t worker, const struct rgm_behaviour *behaviour,
       const void *argument, struct rgm_address *ret_address)
 {
-    int status = rgm_runtime_spawn(runtime, worker, behaviour, argument,
-                                   ret_address);
+    int status =
+        rgm_runtime_spawn(runtime, worker, behaviour, argument, ret_address);
 
     if (status != 0)
         die("cannot spawn an actor", status);

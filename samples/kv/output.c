@@ -83,8 +83,7 @@ chain_give(struct kv_worker *worker, struct flight *flight)
 
 /* The flight to add to, with a vector and `size_bytes` bytes to spare. */
 static struct flight *
-flight_with(struct output *output, struct kv_worker *worker,
-            size_t size_bytes)
+flight_with(struct output *output, struct kv_worker *worker, size_t size_bytes)
 {
     struct flight *flight = output->filling_last;
 
@@ -105,8 +104,7 @@ flight_with(struct output *output, struct kv_worker *worker,
 }
 
 char *
-output_room(struct output *output, struct kv_worker *worker,
-            size_t size_bytes)
+output_room(struct output *output, struct kv_worker *worker, size_t size_bytes)
 {
     struct flight *flight = flight_with(output, worker, size_bytes);
 
@@ -140,8 +138,8 @@ output_add(struct output *output, struct kv_worker *worker, const void *bytes,
            size_t length_bytes)
 {
     while (length_bytes > 0) {
-        size_t count = length_bytes < OUTPUT_COPY_MAX ? length_bytes
-                                                      : OUTPUT_COPY_MAX;
+        size_t count =
+            length_bytes < OUTPUT_COPY_MAX ? length_bytes : OUTPUT_COPY_MAX;
         char *room = output_room(output, worker, count);
 
         if (room == NULL)
@@ -190,8 +188,7 @@ gather(struct flight *first, size_t *ret_count)
         return NULL;
     first->gathered = vectors;
     *ret_count = count;
-    for (struct flight *flight = first; flight != NULL;
-         flight = flight->next) {
+    for (struct flight *flight = first; flight != NULL; flight = flight->next) {
         memcpy(vectors, flight->vectors,
                flight->vectors_count * sizeof(*vectors));
         vectors += flight->vectors_count;

@@ -52,8 +52,8 @@ output_bytes(const struct output *output)
 /* At least `size_bytes` bytes to write to, in one piece, or NULL. Then say how
  * many there are. size_bytes is at most OUTPUT_COPY_MAX. Thread: owner, as all
  * below. */
-char *output_room(struct output *output, struct kv_worker *worker,
-                  size_t size_bytes);
+char *
+output_room(struct output *output, struct kv_worker *worker, size_t size_bytes);
 void output_wrote(struct output *output, size_t size_bytes);
 
 void output_add(struct output *output, struct kv_worker *worker,
@@ -69,8 +69,8 @@ void output_add_view(struct output *output, struct kv_worker *worker,
  * Returns: the operation to ask; NULL when there is no memory, and
  *          output->failed is set.
  */
-struct rgm_write *output_start(struct output *output,
-                               struct rgm_stream *stream);
+struct rgm_write *
+output_start(struct output *output, struct rgm_stream *stream);
 
 /* The operation that is out, to cancel it. */
 struct rgm_write *output_operation(const struct output *output);

@@ -63,8 +63,7 @@ add_nil(struct output *output, struct kv_worker *worker)
 }
 
 void
-reply_bulk(struct output *output, struct kv_worker *worker,
-           struct bytes bytes)
+reply_bulk(struct output *output, struct kv_worker *worker, struct bytes bytes)
 {
     char *room;
     size_t at;
@@ -157,8 +156,8 @@ reply_item(struct output *output, struct kv_worker *worker, struct item *item)
 }
 
 static void
-reply_info(struct output *output, struct kv_worker *worker,
-           struct group *group, uint64_t now_ns)
+reply_info(struct output *output, struct kv_worker *worker, struct group *group,
+           uint64_t now_ns)
 {
     char text[INFO_BYTES_MAX];
     struct bytes bytes = {text, 0};

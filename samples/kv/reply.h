@@ -16,7 +16,7 @@ void reply_command(struct output *output, struct kv_worker *worker,
                    struct command *command);
 void reply_group(struct output *output, struct kv_worker *worker,
                  struct group *group, uint64_t now_ns);
-void reply_bulk(struct output *output, struct kv_worker *worker,
-                struct bytes bytes);
+void
+reply_bulk(struct output *output, struct kv_worker *worker, struct bytes bytes);
 
 #endif /* KV_REPLY_H */

@@ -446,8 +446,7 @@ unquote(char *line, size_t length, char quote, size_t *at, size_t *to)
 
         if (c == quote)
             return *at == length || is_blank(line[*at]);
-        if (c == '\\' && *at < length &&
-            (quote == '"' || line[*at] == '\''))
+        if (c == '\\' && *at < length && (quote == '"' || line[*at] == '\''))
             c = quote == '"' ? unescape(line, length, at) : line[(*at)++];
         line[(*to)++] = c;
     }

@@ -57,10 +57,10 @@ struct resp {
     struct resp_span *spans;
     uint32_t arguments_count;
     uint32_t spans_capacity;
-    uint32_t scanned;     /* of the command, up to an element's beginning */
-    uint32_t searched;    /* of the line at `scanned`, without its end */
-    uint32_t bulk_bytes;  /* of the bulk string at `scanned` */
-    uint32_t awaited;     /* bulk strings still to come */
+    uint32_t scanned;    /* of the command, up to an element's beginning */
+    uint32_t searched;   /* of the line at `scanned`, without its end */
+    uint32_t bulk_bytes; /* of the bulk string at `scanned` */
+    uint32_t awaited;    /* bulk strings still to come */
     uint32_t bulk_max;
     uint8_t state; /* enum resp_state, resp.c */
     uint8_t error; /* enum resp_fault, resp.c */
@@ -113,8 +113,8 @@ resp_argument(const struct resp *resp, uint32_t index)
  * Owns: the caller owns the view. *ret_own_bytes: how much memory it keeps
  *       that nobody else needs, 0 when it keeps the piece that was fed.
  */
-RGM_MUST_USE struct rgm_view resp_hold(const struct resp *resp,
-                                       size_t *ret_own_bytes);
+RGM_MUST_USE struct rgm_view
+resp_hold(const struct resp *resp, size_t *ret_own_bytes);
 
 /*
  * While a long bulk string is being collected: the memory where its missing

@@ -56,8 +56,7 @@ stream_head(struct stream *stream, char type, size_t number)
     char text[32];
 
     stream_add(stream, text,
-               (size_t)snprintf(text, sizeof(text), "%c%zu\r\n", type,
-                                number));
+               (size_t)snprintf(text, sizeof(text), "%c%zu\r\n", type, number));
 }
 
 static void
@@ -117,8 +116,8 @@ write_line(struct stream *stream)
         bool quoted = i == 0 || length == 0 || random_below(2) == 0;
 
         for (size_t at = 0; at < length; at++)
-            word[at] = quoted ? (char)random_bits()
-                              : (char)('a' + random_below(26));
+            word[at] =
+                quoted ? (char)random_bits() : (char)('a' + random_below(26));
         if (quoted)
             write_word(stream, word, length);
         else
@@ -162,8 +161,8 @@ parse_cut(const struct stream *stream)
     while ((at += random_below(step + 1)) < stream->length &&
            count < stream->length)
         cuts[count++] = at;
-    findings = findings_of(stream->bytes, stream->length, cuts, count,
-                           BULK_MAX);
+    findings =
+        findings_of(stream->bytes, stream->length, cuts, count, BULK_MAX);
     free(cuts);
     return findings;
 }

@@ -76,8 +76,8 @@ findings_add_command(struct findings *findings, struct resp *resp)
     for (uint32_t i = 0; i < resp->arguments_count; i++) {
         struct bytes argument = resp_argument(resp, i);
         char head[32];
-        int length = snprintf(head, sizeof(head), "[%zu]",
-                              argument.length_bytes);
+        int length =
+            snprintf(head, sizeof(head), "[%zu]", argument.length_bytes);
 
         findings_add(findings, head, (size_t)length);
         findings_add(findings, argument.data, argument.length_bytes);

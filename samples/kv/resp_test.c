@@ -41,7 +41,7 @@ expect_however_cut(const char *bytes, size_t length, const char *expected)
     free(cuts);
 }
 
-#define EXPECT(literal, expected)                                             \
+#define EXPECT(literal, expected)                                              \
     expect_however_cut((literal), sizeof(literal) - 1, (expected))
 
 static void
@@ -95,8 +95,7 @@ errors_have_redis_texts(void)
     EXPECT("*1\r\n:4\r\n", "!ERR Protocol error: expected '$', got ':'");
     EXPECT("*1\r\n\r\n", "!ERR Protocol error: expected '$', got ' '");
     EXPECT("A 'b\r\n", "!ERR Protocol error: unbalanced quotes in request");
-    EXPECT("A \"b\"c\r\n",
-           "!ERR Protocol error: unbalanced quotes in request");
+    EXPECT("A \"b\"c\r\n", "!ERR Protocol error: unbalanced quotes in request");
 }
 
 /* Commands before the error are found, those behind it are not. */
@@ -280,19 +279,19 @@ numbers_are_strict(void)
     rgi_check(is_no_number("100000000000000000000"));
 }
 
-#define CASES(X)                                                              \
-    X(resp, arrays_of_bulk_strings)                                           \
-    X(resp, line_ends_are_counted_not_read)                                   \
-    X(resp, nothing_is_no_command)                                            \
-    X(resp, inline_commands)                                                  \
-    X(resp, errors_have_redis_texts)                                          \
-    X(resp, an_error_is_the_end)                                              \
-    X(resp, lines_have_a_limit)                                               \
-    X(resp, a_line_at_the_limit_is_a_command)                                 \
-    X(resp, what_is_incomplete_waits)                                         \
-    X(resp, a_whole_command_points_into_its_piece)                            \
-    X(resp, a_long_bulk_is_read_to_its_place)                                 \
-    X(resp, spilling_lets_the_piece_go)                                       \
+#define CASES(X)                                                               \
+    X(resp, arrays_of_bulk_strings)                                            \
+    X(resp, line_ends_are_counted_not_read)                                    \
+    X(resp, nothing_is_no_command)                                             \
+    X(resp, inline_commands)                                                   \
+    X(resp, errors_have_redis_texts)                                           \
+    X(resp, an_error_is_the_end)                                               \
+    X(resp, lines_have_a_limit)                                                \
+    X(resp, a_line_at_the_limit_is_a_command)                                  \
+    X(resp, what_is_incomplete_waits)                                          \
+    X(resp, a_whole_command_points_into_its_piece)                             \
+    X(resp, a_long_bulk_is_read_to_its_place)                                  \
+    X(resp, spilling_lets_the_piece_go)                                        \
     X(resp, numbers_are_strict)
 
 RGI_CASES(CASES)

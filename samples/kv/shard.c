@@ -133,8 +133,8 @@ waiting_grow(struct shard *self)
     if (waiting == NULL)
         return false;
     for (uint32_t i = 0; i < self->waiting_count; i++)
-        waiting[i] = self->waiting[(self->waiting_first + i) %
-                                   self->waiting_capacity];
+        waiting[i] =
+            self->waiting[(self->waiting_first + i) % self->waiting_capacity];
     free(self->waiting);
     self->waiting = waiting;
     self->waiting_first = 0;

@@ -105,8 +105,8 @@ entry_drop_view(struct store_entry *entry)
 }
 
 static void
-entry_set_view(struct store_entry *entry, enum store_kind kind,
-               size_t capacity, struct rgm_view view)
+entry_set_view(struct store_entry *entry, enum store_kind kind, size_t capacity,
+               struct rgm_view view)
 {
     entry_drop_view(entry);
     *view_of(entry) = view;

@@ -21,7 +21,7 @@
 #include <xxhash.h>
 
 /* For the macros that hash by themselves; ours are given the hash. */
-#define HASH_FUNCTION(key, length, result)                                    \
+#define HASH_FUNCTION(key, length, result)                                     \
     ((result) = (unsigned)XXH3_64bits((key), (length)))
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
@@ -43,9 +43,9 @@ struct store_entry {
     uint32_t heap_at;
     uint32_t key_bytes;
     uint32_t value_bytes;
-    uint32_t small_capacity; /* of the room behind the key */
-    uint32_t block_capacity; /* of the block, when it is our own */
-    uint32_t kind;           /* enum store_kind, store.c */
+    uint32_t small_capacity;  /* of the room behind the key */
+    uint32_t block_capacity;  /* of the block, when it is our own */
+    uint32_t kind;            /* enum store_kind, store.c */
     _Alignas(8) char bytes[]; /* the key, then the room */
 };
 
@@ -101,10 +101,9 @@ struct store_entry *store_find(struct store *store, struct bytes key,
  *
  * Returns: 0, or -ENOMEM and nothing has changed.
  */
-RGM_MUST_USE int store_put(struct store *store, struct store_entry *entry,
-                           struct bytes key, uint64_t hash,
-                           const struct store_value *value,
-                           uint64_t expires_ms);
+RGM_MUST_USE int
+store_put(struct store *store, struct store_entry *entry, struct bytes key,
+          uint64_t hash, const struct store_value *value, uint64_t expires_ms);
 
 /* Put more behind a value. Returns: 0, -ENOMEM, or -EFBIG when it would become
  * longer than STORE_VALUE_MAX; then nothing has changed. */
@@ -135,7 +134,6 @@ store_next_expiry(const struct store *store)
 }
 
 /* Remove at most `limit` keys whose time has come. Returns how many. */
-size_t store_remove_expired(struct store *store, uint64_t now_ms,
-                            size_t limit);
+size_t store_remove_expired(struct store *store, uint64_t now_ms, size_t limit);
 
 #endif /* KV_STORE_H */

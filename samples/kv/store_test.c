@@ -90,9 +90,9 @@ bytes_may_be_zero(void)
     rgi_check(store_put(&store, NULL, first, store_hash(first), &value,
                         RGM_NEVER) == 0);
     rgi_check(store_find(&store, second, store_hash(second), 0) == NULL);
-    rgi_check(bytes_same(
-        store_get(store_find(&store, first, store_hash(first), 0)),
-        value.bytes));
+    rgi_check(
+        bytes_same(store_get(store_find(&store, first, store_hash(first), 0)),
+                   value.bytes));
     store_clear(&store);
 }
 
@@ -129,8 +129,8 @@ a_view_survives_its_key(void)
     rgi_check(view.length_bytes == sizeof(large));
     rgi_check(memcmp(view.data, large, sizeof(large)) == 0);
     rgi_check(after.length_bytes == sizeof(large) + 9);
-    rgi_check(memcmp((const char *)after.data + sizeof(large), "moreagain",
-                     9) == 0);
+    rgi_check(
+        memcmp((const char *)after.data + sizeof(large), "moreagain", 9) == 0);
     rgm_view_drop(&view);
     rgm_view_drop(&after);
 }
@@ -245,10 +245,10 @@ model_change(struct store *store, struct model *model, const char *name,
              uint64_t now_ms)
 {
     static char value[LENGTH_MAX];
-    size_t length = random_below(4) == 0 ? random_below(LENGTH_MAX)
-                                         : random_below(140);
-    uint64_t expires_ms = random_below(2) == 0 ? RGM_NEVER
-                          : now_ms + 1 + random_below(50);
+    size_t length =
+        random_below(4) == 0 ? random_below(LENGTH_MAX) : random_below(140);
+    uint64_t expires_ms =
+        random_below(2) == 0 ? RGM_NEVER : now_ms + 1 + random_below(50);
     struct store_entry *entry = find(store, name, now_ms);
 
     memset(value, (int)random_below(256), length);
@@ -330,15 +330,15 @@ agrees_with_a_plain_table(void)
     store_clear(&store);
 }
 
-#define CASES(X)                                                              \
-    X(store, put_get_delete)                                                  \
-    X(store, bytes_may_be_zero)                                               \
-    X(store, hashes_may_collide)                                              \
-    X(store, a_view_survives_its_key)                                         \
-    X(store, kept_or_copied)                                                  \
-    X(store, appending_ends_at_the_limit)                                     \
-    X(store, keys_expire_after_their_deadline)                                   \
-    X(store, removal_has_a_budget)                                            \
+#define CASES(X)                                                               \
+    X(store, put_get_delete)                                                   \
+    X(store, bytes_may_be_zero)                                                \
+    X(store, hashes_may_collide)                                               \
+    X(store, a_view_survives_its_key)                                          \
+    X(store, kept_or_copied)                                                   \
+    X(store, appending_ends_at_the_limit)                                      \
+    X(store, keys_expire_after_their_deadline)                                 \
+    X(store, removal_has_a_budget)                                             \
     X(store, agrees_with_a_plain_table)
 
 RGI_CASES(CASES)

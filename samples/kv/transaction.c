@@ -105,8 +105,8 @@ transaction_take(struct sequencer *self)
         self->free = transaction->next;
         return transaction;
     }
-    transaction = calloc(1, sizeof(*transaction) +
-                                workers_count * sizeof(struct part));
+    transaction =
+        calloc(1, sizeof(*transaction) + workers_count * sizeof(struct part));
     if (transaction == NULL)
         return NULL;
     for (uint32_t i = 0; i < workers_count; i++)
@@ -120,8 +120,7 @@ static struct transaction *
 transaction_of(struct rgm_gather *gather)
 {
     return (struct transaction *)(void *)((char *)gather -
-                                          offsetof(struct transaction,
-                                                   gather));
+                                          offsetof(struct transaction, gather));
 }
 
 /* The group's answer: the sums of all, and the first error. */
@@ -219,8 +218,8 @@ waiting_grow(struct sequencer *self)
     if (waiting == NULL)
         return false;
     for (uint32_t i = 0; i < self->waiting_count; i++)
-        waiting[i] = self->waiting[(self->waiting_first + i) %
-                                   self->waiting_capacity];
+        waiting[i] =
+            self->waiting[(self->waiting_first + i) % self->waiting_capacity];
     free(self->waiting);
     self->waiting = waiting;
     self->waiting_first = 0;
@@ -231,8 +230,7 @@ waiting_grow(struct sequencer *self)
 static void
 begin_waiting(struct sequencer *self)
 {
-    while (self->waiting_count > 0 &&
-           self->running_count < TRANSACTIONS_MAX) {
+    while (self->waiting_count > 0 && self->running_count < TRANSACTIONS_MAX) {
         struct rgm_token token = self->waiting[self->waiting_first];
         struct transaction *transaction = transaction_take(self);
 
