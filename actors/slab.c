@@ -52,6 +52,7 @@ free_append(struct rgi_slab *slab, unsigned class, void *memory)
     struct rgi_slab_list *list = &slab->free[class];
     struct rgi_slab_block *block = memory;
 
+    unpoison(block, sizeof(*block)); /* what is left of a chunk is poisoned */
     block->next = NULL;
     if (list->first == NULL) {
         list->first = block;
