@@ -20,6 +20,7 @@
 #include <ringmail/stream.h>
 
 #include "samples/kv/bytes.h"
+#include "samples/kv/store.h"
 
 struct flight;
 
@@ -47,8 +48,9 @@ struct limits {
 struct kv_worker {
     _Alignas(64) const struct cluster *cluster;
     struct rgm_pool *pool;
-    struct rgm_address shard;
     struct rgm_address acceptor;
+    const struct store *store; /* the shard's; to look ahead in, no more */
+    struct store_ahead ahead;
     /* Of connection.c and acceptor.c. */
     uint32_t connections_count;
     bool retiring; /* the acceptor waits for the last connection */

@@ -135,6 +135,7 @@ command_make(struct plan *plan, const struct verb *verb, struct bytes value)
     struct command *command = command_take(plan->self, COMMAND_BYTES);
     struct bytes key = argument(plan, 1);
     size_t own_bytes = 0;
+    uint32_t shard;
 
     plan->command = command;
     plan->kind = command != NULL ? PLAN_COMMAND : PLAN_FAILED;
@@ -155,8 +156,11 @@ command_make(struct plan *plan, const struct verb *verb, struct bytes value)
         command->view = resp_hold(plan->resp, &own_bytes);
         command->own_bytes = (uint32_t)own_bytes;
     }
-    rgm_request_to(&command->request,
-                   cluster->shards[cluster_shard(cluster, command->hash)]);
+    shard = cluster_shard(cluster, command->hash);
+    if (shard == plan->worker->number)
+        store_look_ahead(plan->worker->store, &plan->worker->ahead,
+                         command->hash);
+    rgm_request_to(&command->request, cluster->shards[shard]);
     return command;
 }
 

@@ -318,6 +318,21 @@ found_release(struct rgm_block *block)
     free((char *)block - offsetof(struct found_block, block));
 }
 
+/* The keys to come are known: before each few of them, let the memory come. */
+#define ITEMS_AHEAD 16
+
+static void
+look_ahead(const struct store *store, const struct group *group, uint32_t from)
+{
+    struct store_ahead ahead = {.count = 0};
+
+    if (from % ITEMS_AHEAD != 0 || group->items_count == 1)
+        return;
+    for (uint32_t i = from; i < group->items_count && i < from + ITEMS_AHEAD;
+         i++)
+        store_look_ahead(store, &ahead, group->items[i].hash);
+}
+
 /* Look all up. Large values leave as views; how many bytes are the others? */
 static size_t
 mget_find(struct store *store, struct group *group, uint32_t shard,
@@ -329,6 +344,7 @@ mget_find(struct store *store, struct group *group, uint32_t shard,
         struct item *item = &group->items[i];
         struct store_entry *entry;
 
+        look_ahead(store, group, i);
         if (item->shard != shard)
             continue;
         entry = store_find(store, item->key, item->hash, now_ms);
@@ -427,8 +443,10 @@ execute_group(struct store *store, struct group *group, uint32_t shard,
     default:
         break;
     }
-    for (uint32_t i = 0; i < group->items_count && status == 0; i++)
+    for (uint32_t i = 0; i < group->items_count && status == 0; i++) {
+        look_ahead(store, group, i);
         if (group->items[i].shard == shard)
             status = execute_item(store, group, &group->items[i], now_ms, sums);
+    }
     return status;
 }

@@ -77,6 +77,7 @@ static int
 shard_make(struct shard *self, const struct kv_worker *worker)
 {
     self->worker = (struct kv_worker *)(uintptr_t)worker;
+    self->worker->store = &self->store;
     return 0;
 }
 

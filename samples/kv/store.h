@@ -92,6 +92,37 @@ store_count(const struct store *store)
 struct store_entry *store_find(struct store *store, struct bytes key,
                                uint64_t hash, uint64_t now_ms);
 
+/*
+ * Look-ups to come: the processor may fetch their memory meanwhile. The lines
+ * that a look-up needs depend on one another, so a hash is noted here, and the
+ * second step is done when a few more have been noted.
+ */
+#define STORE_AHEAD 4
+struct store_ahead {
+    uint64_t hashes[STORE_AHEAD];
+    uint32_t count;
+};
+
+/* Changes nothing but `ahead`. */
+static inline void
+store_look_ahead(const struct store *store, struct store_ahead *ahead,
+                 uint64_t hash)
+{
+    const struct UT_hash_table *table;
+    const struct UT_hash_handle *first;
+    uint64_t *place = &ahead->hashes[ahead->count++ % STORE_AHEAD];
+
+    if (store->entries == NULL)
+        return;
+    table = store->entries->hh.tbl;
+    first = table->buckets[(unsigned)*place & (table->num_buckets - 1)].hh_head;
+    __builtin_prefetch(first);
+    __builtin_prefetch((const char *)first + 64);
+    __builtin_prefetch(
+        &table->buckets[(unsigned)hash & (table->num_buckets - 1)]);
+    *place = hash;
+}
+
 /* As an expiry: leave it as it is. */
 #define STORE_SAME_EXPIRY 0
 
