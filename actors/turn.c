@@ -258,8 +258,19 @@ forget_stale_bell(struct rgm_worker *worker)
     rgi_count(worker, bells_stale);
 }
 
-/* A shorter wait than this costs more than it saves. */
+/* A shorter wait than this costs more than it saves, if there is a CPU to
+ * spend: where nobody may spin, nobody looks at the clock until it is late. */
 #define SHORTEST_PARK_NS (50 * RGM_NS_PER_US)
+
+static inline bool
+is_too_short(const struct rgm_worker *worker, uint64_t start_ns,
+             uint64_t deadline_ns)
+{
+    uint64_t shortest_ns =
+        worker->spinner.maximum_ns != 0 ? SHORTEST_PARK_NS : 0;
+
+    return deadline_ns != RGM_NEVER && deadline_ns <= start_ns + shortest_ns;
+}
 
 static void
 park(struct rgm_worker *worker, uint64_t deadline_ns)
@@ -267,8 +278,7 @@ park(struct rgm_worker *worker, uint64_t deadline_ns)
     const struct rgm_provider_ops *ops = worker->provider->ops;
     uint64_t start_ns = ops->now(worker->provider);
 
-    if (deadline_ns != RGM_NEVER && deadline_ns <= start_ns +
-        SHORTEST_PARK_NS) {
+    if (is_too_short(worker, start_ns, deadline_ns)) {
         provider_turn(worker, 0);
         worker->now_fresh = false;
         return;
