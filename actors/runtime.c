@@ -524,13 +524,18 @@ start(struct rgm_runtime *runtime, uint32_t first)
     uint32_t count, wanted = runtime->workers_count - first;
     int status;
 
+    if (rgi_current != NULL)
+        return -EDEADLK;
     if (!ck_pr_cas_32(&runtime->state, RGI_RUNTIME_NEW, RGI_RUNTIME_STARTING))
         return -EALREADY;
     provider_choose(runtime);
     ck_pr_store_32(&runtime->running, runtime->workers_count);
     count = threads_create(runtime, first);
-    if (first == 1 && count == wanted)
+    if (first == 1 && count == wanted) {
+        if (runtime->options.pin)
+            pin(runtime, 0); /* only now: a new thread inherits it */
         (void)provider_open(runtime->workers[0]);
+    }
     await_started(runtime, count);
     status = (int)ck_pr_load_32((uint32_t *)&runtime->start_error);
     if (status == 0) {
@@ -569,6 +574,9 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
                 const void *argument)
 {
     sigset_t pipe, before;
+    cpu_set_t cpus;
+    bool pins = runtime->options.pin &&
+                sched_getaffinity(0, sizeof(cpus), &cpus) == 0;
     int status, spawned;
 
     sigemptyset(&pipe);
@@ -583,6 +591,8 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
         status = rgm_runtime_wait(runtime);
         status = spawned != 0 ? spawned : status;
     }
+    if (pins)
+        (void)sched_setaffinity(0, sizeof(cpus), &cpus);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
