@@ -209,7 +209,6 @@ run_hooks_before(struct rgm_worker *worker, struct rgm_actor *actor)
     }
     if (actor->flags & RGI_ACTOR_RETIRES && actor->life == RGI_LIFE_RUNNING) {
         actor->flags &= (uint8_t)~RGI_ACTOR_RETIRES;
-        actor->flags |= RGI_ACTOR_TOLD;
         if (behaviour->retiring != NULL)
             behaviour->retiring(actor);
         else

@@ -85,11 +85,6 @@ int rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
                   uint32_t number, struct rgi_inbox *inbox);
 void rgi_home_deinit(struct rgm_worker *worker);
 
-/* Make and unmake a worker, before and after its thread. worker.c */
-int rgi_worker_create(struct rgm_runtime *runtime, uint32_t number,
-                      struct rgm_worker **ret_worker);
-void rgi_worker_destroy(struct rgm_worker *worker);
-
 /* futex(2): sleep while *word == seen; wake all sleepers. */
 void rgi_futex_wait(uint32_t *word, uint32_t seen);
 void rgi_futex_wake(uint32_t *word);

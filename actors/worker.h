@@ -176,9 +176,8 @@ enum rgi_life {
 #define RGI_ACTOR_STARTS 0x01  /* `started` has not run yet */
 #define RGI_ACTOR_RETIRES 0x02 /* is to be told of the stop */
 #define RGI_ACTOR_ROOT 0x04    /* its end stops the runtime */
-#define RGI_ACTOR_TOLD 0x08    /* `retiring` has run */
-#define RGI_ACTOR_FOREIGN 0x10 /* made by another thread, from its slab */
-#define RGI_ACTOR_LOST 0x20    /* something of its went with a provider */
+#define RGI_ACTOR_FOREIGN 0x08 /* made by another thread, from its slab */
+#define RGI_ACTOR_LOST 0x10    /* something of its went with a provider */
 
 /* ---- the idle spinner: actors/spinner.c ---- */
 

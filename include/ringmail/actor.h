@@ -68,11 +68,9 @@ struct rgm_actor {
     struct rgm_link scope;   /* requests of this actor that are out */
     uint32_t out_count;      /* their number */
     uint32_t kept_first;     /* first token of a kept request, 0 none */
-    uint32_t mail_count;
     uint8_t life;            /* enum rgi_life */
     uint8_t ready;
     uint8_t flags;
-    uint8_t size_class;      /* where its memory goes */
 };
 
 /* Message type to function; made by RGM_ON. */
