@@ -37,8 +37,10 @@
  *
  * A handler does exactly one of: rgm_reply, rgm_forward, rgm_keep, or nothing.
  * After nothing a one-way message goes home, and a request left unanswered
- * goes home with -EPROTO. Without a handler for its type a request goes home
- * with -ENOSYS; both are counted as dead letters.
+ * goes home with -EPROTO. What nobody can handle is a dead letter: it is
+ * counted and goes home, with -ENOSYS when the actor has no handler for its
+ * type, with -ESRCH when there is no such actor (any more), with -EPIPE when
+ * that is because the worker stops.
  *
  * In all verbs below `self` is a pointer to the calling actor's struct (or to
  * a struct rgm_guest), and the calling thread is its worker's ("owner").
@@ -103,7 +105,8 @@ struct rgm_behaviour {
     rgm_hook_function *retiring;
     /* A kept request was withdrawn and is about to go home. */
     void (*withdrawn)(struct rgm_actor *self, struct rgm_request *request);
-    /* Last: nothing of the actor's is out, its memory goes after this. */
+    /* Last: nothing of the actor's is out, its memory goes after this, so
+     * nothing may be asked in it. */
     rgm_hook_function *stopped;
 };
 
@@ -179,7 +182,7 @@ struct rgm_behaviour {
  *                   somebody waits for it
  *          -ESRCH   the address names nobody (seen on the own worker; on
  *                   another one the message comes home with -ESRCH)
- *          -EINVAL  the message is not at home
+ *          -EINVAL  the message is not at home, or is a request
  *          (a destination worker that has closed sends it home with -EPIPE)
  * Cost:    no allocation, no system call, at most one atomic per flush.
  */
@@ -192,9 +195,12 @@ RGM_API RGM_MUST_USE int rgm_send_message(struct rgm_actor *self,
 /*
  * Ask: send a prepared request; exactly one answer comes, in the function
  * named by RGM_REPLY, on this worker, unless the actor's own worker stops by
- * force. Every failure arrives there too. While the allowance is used up the
- * request waits in line. Asking again from its own answer is legal.
+ * force (its provider has failed). Every failure arrives there too. While the
+ * allowance is used up the request waits in line, and counts as sent when it
+ * leaves it. Asking again from its own answer is legal.
  *
+ * Answer:  what rgm_reply said; or -ESRCH, -ENOSYS, -EPROTO, -EPIPE as above,
+ *          -ELOOP after 16 forwards, -ECANCELED when the asker is stopping.
  * Owns:    the record is the runtime's until its answer is delivered.
  * Cost:    no allocation, no system call.
  */
@@ -209,7 +215,8 @@ RGM_API void rgm_ask_request(struct rgm_actor *self,
 /*
  * The same, refused at once instead of waiting.
  *
- * Returns: 0, or as rgm_send with the record untouched.
+ * Returns: 0, or as rgm_send with the record untouched; -EINVAL also for one
+ *          that was never prepared; -ECANCELED when the caller is stopping.
  */
 #define rgm_try_ask(self_, record_, reply)                                      \
     (RGM_SAME_TYPE((self_), (reply).self),                                     \
@@ -380,11 +387,11 @@ RGM_API int rgm_stop_address(struct rgm_actor *self,
  * Spawn an actor here, on a given worker, on the next worker in turn, or one
  * on every worker. Synchronous: its address is valid at once, and whatever is
  * sent to it waits for it. `argument` is read by the factory only, inside the
- * call.
+ * call. A guest waits for the worker's word; "here" is for it the next in turn.
  *
  * Returns: 0 and *ret_address set
  *          -EINVAL  bad behaviour or worker number
- *          -ENOMEM  no memory for the actor
+ *          -ENOMEM  no memory for the actor, or no slot for it
  *          -EAGAIN  no reserved slot of that worker at hand: try again in a
  *                   later turn
  *          -EPIPE   the runtime is stopping
@@ -428,16 +435,17 @@ RGM_API RGM_MUST_USE int rgm_spawn_everywhere(
  * Send one message to each address: all are sent or none is.
  * records[i] goes to addresses[i]; each comes home by itself.
  *
- * Returns: 0, or as rgm_send (then no message was sent).
+ * Returns: 0, or as rgm_send (then no message was sent); -EINVAL also when a
+ *          message is named twice.
  */
 RGM_API RGM_MUST_USE int rgm_broadcast_messages(
     struct rgm_actor *self, const struct rgm_address *addresses,
     struct rgm_message *const *messages, size_t count);
 
 /*
- * Ask several actors, be told once. Each request is prepared (has its
- * address); when all are home `done` runs once on this worker. Its answers are
- * in the records.
+ * Ask several actors (count > 0), be told once. Each request is prepared (has
+ * its address); when all are home `done` runs once on this worker. Its answers
+ * are in the records.
  */
 struct rgm_gather {
     void (*done)(struct rgm_actor *self, struct rgm_gather *gather);
@@ -460,7 +468,8 @@ RGM_API void rgm_flush_worker(struct rgm_actor *self);
 RGM_API uint32_t rgm_worker_number(const struct rgm_actor *self);
 RGM_API uint32_t rgm_workers_count(const struct rgm_actor *self);
 
-/* The time of this turn, in ns; read once per turn. Cost: a load. */
+/* The time of this turn, in ns; read once per turn. Cost: a load; the first
+ * in a turn reads the clock. */
 RGM_API uint64_t rgm_now(const struct rgm_actor *self);
 
 #ifdef __cplusplus

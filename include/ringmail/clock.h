@@ -17,7 +17,8 @@ extern "C" {
 #endif
 
 /* A sleep. Its answer's status: 0 when the time has come, -ECANCELED when it
- * was cancelled (or its actor stopped) before, -EPIPE when the worker closed,
+ * was cancelled (or its actor stopped) before, -EPIPE when it was asked of
+ * another worker and that one stops, -ESRCH when there is no such worker,
  * -EINVAL when the duration overflows the clock. */
 struct rgm_sleep {
     RGM_OPERATION_HEAD;

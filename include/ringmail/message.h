@@ -133,11 +133,12 @@ rgm_request_status(const struct rgm_request *request)
 
 /*
  * Take a zeroed message or request from the own worker's slab, with
- * trailing_bytes behind the struct. Allocates nothing once warm.
+ * trailing_bytes behind the struct, which are not zeroed. Allocates nothing
+ * once warm, up to 2,048 bytes in all; larger ones are allocated one by one.
  *
  * Thread:  owner of the actor (or guest).
  * Owns:    the caller, until it sends or asks it, or gives it back.
- * Returns: NULL when there is no memory.
+ * Returns: NULL when there is no memory, or the size exceeds 32 bits.
  */
 RGM_API RGM_MUST_USE void *
 rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,

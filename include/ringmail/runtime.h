@@ -46,18 +46,19 @@ struct rgm_runtime_options {
     uint32_t pool_slots_max;
     bool strict;
     bool pin; /* worker i on the i-th usable CPU */
-    /* How long a worker looks for work before it sleeps, at most, in us.
-     * Default 50 (about one wake); 0 in effect when workers outnumber usable
-     * CPUs. RGM_SPIN_OFF: never. */
+    /* How long a worker looks for work before it sleeps, at most, in us; up
+     * to 1,000,000. Default 50 (about one wake); 0 in effect when workers
+     * outnumber usable CPUs. RGM_SPIN_OFF: never. */
     uint32_t spin_us;
     /* Allowance of each pair of workers: messages and bytes that may be out at
-     * once. Defaults 4,096 and 4 MiB; 1 .. 2^31. */
+     * once. Defaults 4,096, to 2^31 - 1, and 4 MiB, to 1 TiB. */
     uint32_t lane_messages;
     uint64_t lane_bytes;
     /* Deliveries of one kind (own mail, other workers' mail, completions) per
      * turn. Default 1,024. */
     uint32_t quota;
-    /* Reserved slots each worker lends each other one at a time. Default 64. */
+    /* Reserved slots each worker lends each other one at a time. Default 64,
+     * up to 65,536. */
     uint32_t lent_slots;
 };
 
@@ -68,7 +69,8 @@ struct rgm_runtime_options {
  *
  * Thread:  any.
  * Owns:    the caller owns *ret_runtime and destroys it.
- * Returns: 0, -EINVAL for an option outside its range, -ENOMEM, -EMFILE.
+ * Returns: 0, -EINVAL for an option outside its range, -ENOMEM, -EMFILE,
+ *          -ENFILE.
  */
 RGM_API RGM_MUST_USE int
 rgm_runtime_create(const struct rgm_runtime_options *options,
@@ -78,8 +80,9 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
  * Start all workers in the background and return when each has its provider.
  *
  * Thread:  the one that created it, not a worker's.
- * Returns: 0; -EALREADY when started before; or why a worker could not start
- *          (rgm_runtime_error has a sentence): then none is left running.
+ * Returns: 0; -EALREADY when started before; -EDEADLK on a worker; or why a
+ *          worker could not start (rgm_runtime_error has a sentence): then none
+ *          is left running, and the runtime has ended.
  */
 RGM_API RGM_MUST_USE int rgm_runtime_start(struct rgm_runtime *runtime);
 
@@ -88,7 +91,8 @@ RGM_API RGM_MUST_USE int rgm_runtime_start(struct rgm_runtime *runtime);
  * return when the runtime has stopped: after rgm_runtime_stop, or when the
  * root actor has stopped.
  *
- * Returns: as rgm_runtime_start, or what spawning the root gave.
+ * Returns: as rgm_runtime_start, what spawning the root gave, or the error
+ *          that ended the first provider that failed.
  */
 RGM_API RGM_MUST_USE int
 rgm_runtime_run(struct rgm_runtime *runtime,
@@ -103,7 +107,7 @@ rgm_runtime_run(struct rgm_runtime *runtime,
 RGM_API void rgm_runtime_stop(struct rgm_runtime *runtime);
 
 /*
- * Wait until all workers have ended.
+ * Wait until all workers have ended; not at all when none was ever started.
  *
  * Thread:  any but the runtime's own.
  * Returns: 0; -EDEADLK on a worker of this runtime; or the error that ended
@@ -112,23 +116,27 @@ RGM_API void rgm_runtime_stop(struct rgm_runtime *runtime);
 RGM_API int rgm_runtime_wait(struct rgm_runtime *runtime);
 
 /*
- * Free a runtime whose workers have ended or never started. NULL does nothing.
+ * Free a runtime that never started, or that has ended: rgm_runtime_run or
+ * rgm_runtime_wait has returned. NULL does nothing.
  *
- * Thread:  any but the runtime's own.
- * Returns: 0; -EBUSY while workers run or guests are open (nothing is freed).
+ * Thread:  any but the runtime's own; the last call that is given the runtime.
+ * Returns: 0; -EBUSY before that, or while guests are open (nothing is freed).
  */
 RGM_API int rgm_runtime_destroy(struct rgm_runtime *runtime);
 
 /* Spawn from a plain thread, on a worker or (RGM_ANY_WORKER) on the next in
- * turn. Before start it waits for the start. Returns as rgm_spawn; -EDEADLK on
- * a worker. Thread: any but the runtime's own. */
+ * turn. Before start it waits for the start. Returns as rgm_spawn, but -EAGAIN
+ * when no guest is free; -EDEADLK on a worker. Thread: any but a worker's. */
 #define RGM_ANY_WORKER UINT32_MAX
 RGM_API RGM_MUST_USE int rgm_runtime_spawn(
     struct rgm_runtime *runtime, uint32_t worker,
     const struct rgm_behaviour *behaviour, const void *argument,
     struct rgm_address *ret_address);
 
-/* Stop the actor at the address. Thread: any but the runtime's own. */
+/* Stop the actor at the address; returns when the order has arrived. Before
+ * start it waits for the start. Returns 0, -ENOMEM, -EAGAIN when no guest is
+ * free, -EPIPE when the runtime has ended, -EDEADLK on a worker.
+ * Thread: any but a worker's. */
 RGM_API int rgm_runtime_stop_actor(struct rgm_runtime *runtime,
                                    struct rgm_address address);
 
@@ -137,15 +145,17 @@ RGM_API int rgm_runtime_stop_actor(struct rgm_runtime *runtime,
  *
  * Thread:  any but a worker's.
  * Returns: the request's status; -EDEADLK on a worker, -EAGAIN when no guest
- *          is free, -ENOMEM (in these the request was not asked).
+ *          is free, -ENOMEM, -EPIPE when the runtime has ended (in these the
+ *          request was not asked). When the provider fails that carries it out,
+ *          the record is nobody's and there is nobody to tell: the program ends.
  */
 #define rgm_call(runtime, record)                                             \
     rgm_call_request((runtime), &(record)->request)
 RGM_API RGM_MUST_USE int rgm_call_request(struct rgm_runtime *runtime,
                                           struct rgm_request *request);
 
-/* How many workers; which provider and how it was set up; what went wrong.
- * Thread: any. */
+/* How many workers; which provider and how it was set up; what went wrong, or
+ * "". Thread: any, once rgm_runtime_start has returned or an actor has run. */
 RGM_API uint32_t rgm_runtime_workers(const struct rgm_runtime *runtime);
 RGM_API const char *rgm_runtime_provider(const struct rgm_runtime *runtime);
 RGM_API const char *rgm_runtime_error(const struct rgm_runtime *runtime);
@@ -157,7 +167,8 @@ RGM_API const char *rgm_runtime_error(const struct rgm_runtime *runtime);
 RGM_API uint32_t rgm_usable_cpus(void);
 
 /* Copy one worker's counters, or the sum (RGM_ANY_WORKER). Thread: any; a
- * running worker's are as of its last turn. Returns 0 or -EINVAL. */
+ * running worker's gauges are as of its last park, or a thousand turns ago.
+ * Returns 0 or -EINVAL. */
 RGM_API int rgm_runtime_counters(const struct rgm_runtime *runtime,
                                  uint32_t worker,
                                  struct rgm_counters *ret_counters);
@@ -180,8 +191,8 @@ RGM_API RGM_MUST_USE int rgm_guest_open(struct rgm_runtime *runtime,
                                         struct rgm_guest *guest);
 
 /* Deliver what has come home; when nothing has, block until something does or
- * nothing is out. Returns deliveries made; 0 when nothing is out.
- * Thread: owner. */
+ * nothing is out. Returns deliveries made (answers and returns); 0 when nothing
+ * is out. Thread: owner. */
 RGM_API uint32_t rgm_guest_wait(struct rgm_guest *guest);
 
 /* Wait until everything is home, then close. Thread: owner. */

@@ -23,6 +23,12 @@
  * Receives are on demand: nothing is read ahead, and a connection that waits
  * holds no buffer when it reads into a pool.
  *
+ * Beside what each declaration lists, any answer may be -EINVAL (bad arguments,
+ * or a handle of another runtime), -ENOTSUP (a kind the provider has not),
+ * -ECANCELED (cancelled, or its actor is stopping: a close and a shutdown are
+ * not), -EPIPE (asked of another worker, which stops), -ESRCH (no such worker),
+ * or the error that ended the provider.
+ *
  * Thread: owner, unless a declaration says otherwise.
  */
 
