@@ -19,6 +19,7 @@
 #include "actors/rig.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 /* ------------------------------------------------------- an old chain goes */
 
@@ -83,6 +84,101 @@ an_old_chain_is_pushed_between_slow_handlers(void)
     atomic_store(&clock_ns, RGM_NS_PER_S);
     rig_run_with(&options, &root);
     rgi_check(slow.handled == SLOW_COUNT);
+}
+
+/* --------------------------------------------------- short sleeps are slept */
+
+#define NAPS 100u
+RGM_ANSWER(robot, rgm_sleep, nap_over);
+
+static void
+nap(struct robot *self)
+{
+    rgm_sleep_for(&self->sleep, rgm_here(self), 40 * RGM_NS_PER_US);
+    rgm_ask(self, &self->sleep, RGM_REPLY(robot, rgm_sleep, nap_over));
+}
+
+static void
+nap_over(struct robot *self, struct rgm_sleep *sleep)
+{
+    rgi_check(rgm_status(sleep) == 0);
+    if (++self->number < (long)NAPS)
+        nap(self);
+    else
+        rgm_stop(self);
+}
+
+/* Where workers outnumber CPUs none may turn round and round until it is time:
+ * a turn to sleep in, one to see that it was long enough, one to answer. */
+static void
+a_worker_that_may_not_spin_sleeps_however_short(void)
+{
+    struct script root = {.started = nap};
+    struct rgm_runtime_options options = {
+        .workers = 1, .provider = &fake_class, .spin_us = RGM_SPIN_OFF};
+    struct rgm_runtime *runtime;
+    struct rgm_counters counters;
+
+    fake_reset();
+    runtime = rig_make_with(&options);
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &root) == 0);
+    rgi_check(rgm_runtime_counters(runtime, 0, &counters) == 0);
+    rgi_check(counters.timers_fired == NAPS);
+    rgi_check(counters.turns <= 4 * NAPS + 10);
+    rig_destroy(runtime);
+}
+
+/* ------------------------------------------------- the calling thread's CPU */
+
+static int
+cpus_of_this_thread(void)
+{
+    cpu_set_t cpus;
+
+    rgi_check(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
+    return CPU_COUNT(&cpus);
+}
+
+static void
+pinned_started(struct robot *self)
+{
+    rgi_check(cpus_of_this_thread() == 1);
+    rgm_stop(self);
+}
+
+static void
+worker_0_is_pinned_for_as_long_as_it_is_one(void)
+{
+    struct script root = {.started = pinned_started};
+    struct rgm_runtime_options options = {
+        .workers = 2, .provider = &fake_class, .pin = true};
+    int before = cpus_of_this_thread();
+
+    fake_reset();
+    rig_run_with(&options, &root);
+    rgi_check(cpus_of_this_thread() == before);
+}
+
+/* --------------------------------------------------- a runtime in a handler */
+
+static void
+nested_started(struct robot *self)
+{
+    struct rgm_runtime *runtime = rig_make(1);
+    static const struct script idle;
+
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &idle) == -EDEADLK);
+    rgi_check(rgm_runtime_start(runtime) == -EDEADLK);
+    rgi_check(rgm_runtime_destroy(runtime) == 0);
+    rgm_stop(self);
+}
+
+static void
+a_worker_may_not_run_a_runtime(void)
+{
+    struct script root = {.started = nested_started};
+
+    rig_run(1, &root);
 }
 
 /* ---------------------------------------------------------------- the storm */
@@ -750,6 +846,9 @@ in_a_storm_everything_comes_home(void)
 
 #define CASES(X)                                                               \
     X(review, an_old_chain_is_pushed_between_slow_handlers)                    \
+    X(review, a_worker_that_may_not_spin_sleeps_however_short)                 \
+    X(review, worker_0_is_pinned_for_as_long_as_it_is_one)                     \
+    X(review, a_worker_may_not_run_a_runtime)                                  \
     X(review, in_a_storm_everything_comes_home)
 
 RGI_CASES(CASES)
