@@ -13,6 +13,7 @@ RGM_SCALE=full makes the long cases long; RGM_SEED repeats a run.
 """
 
 import argparse
+import atexit
 import hashlib
 import os
 import random
@@ -146,6 +147,7 @@ class Server:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True,
                                         **options)
+        atexit.register(self.process.kill)  # if it is still there
         self.port = port
         with open(shutil.which(command[0]), "rb") as file:
             self.sanitized = re.search(b"__[at]san_init", file.read())

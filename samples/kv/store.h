@@ -97,7 +97,7 @@ struct store_entry *store_find(struct store *store, struct bytes key,
  * that a look-up needs depend on one another, so a hash is noted here, and the
  * second step is done when a few more have been noted.
  */
-#define STORE_AHEAD 4
+#define STORE_AHEAD 8
 struct store_ahead {
     uint64_t hashes[STORE_AHEAD];
     uint32_t count;
@@ -118,6 +118,7 @@ store_look_ahead(const struct store *store, struct store_ahead *ahead,
     first = table->buckets[(unsigned)*place & (table->num_buckets - 1)].hh_head;
     __builtin_prefetch(first);
     __builtin_prefetch((const char *)first + 64);
+    __builtin_prefetch((const char *)first + 96);
     __builtin_prefetch(
         &table->buckets[(unsigned)hash & (table->num_buckets - 1)]);
     *place = hash;
