@@ -1381,3 +1381,100 @@ owners_are_released_once_whatever_happens(struct stage *stage)
     stage_close(stage);
     free(big);
 }
+
+/* A block whose release, run by the last drop, asks, cancels, sends and gives a
+ * slot back. */
+struct meddler {
+    struct rgm_block block;
+    struct puppet *puppet;
+    struct sleep_step *begins, *ends;
+    struct rgm_lease lease;
+    struct note *note;
+    unsigned released;
+};
+
+struct note {
+    struct rgm_message message;
+};
+RGM_MESSAGE_RETURNED(note, note_returned);
+
+static uint32_t notes_returned; /* worker 0's */
+
+static void
+note_returned(struct note *note, int status)
+{
+    (void)note;
+    rgi_check(status == -ENOSYS); /* a puppet does not know it */
+    notes_returned++;
+}
+
+static void
+meddler_release(struct rgm_block *block)
+{
+    struct meddler *meddler = (struct meddler *)(void *)block;
+    struct puppet *puppet = meddler->puppet;
+
+    meddler->released++;
+    puppet_begin(puppet, meddler->begins);
+    rgm_cancel_request(&puppet->actor, &meddler->ends->op.request);
+    rgi_check(rgm_lease_drop(&meddler->lease) == 0);
+    rgi_check(rgm_send(puppet, rgm_self(puppet), meddler->note) == 0);
+}
+
+static void
+meddle(struct puppet *puppet, void *argument)
+{
+    struct meddler *meddler = argument;
+    struct rgm_view view;
+
+    meddler->puppet = puppet;
+    meddler->note = note_take(&puppet->actor, 0);
+    rgi_check(meddler->note != NULL);
+    rgm_sleep_for(&meddler->begins->op, rgm_here(puppet), 1);
+    rgm_sleep_for(&meddler->ends->op, rgm_here(puppet), 3600 * RGM_NS_PER_S);
+    puppet_begin(puppet, meddler->ends);
+    rgm_block_init(&meddler->block, meddler_release);
+    view = rgm_view_of(&meddler->block, "x", 1);
+    rgm_block_drop(&meddler->block);
+    rgm_view_drop(&view);
+}
+
+static void
+look_returned(struct puppet *puppet, void *argument)
+{
+    (void)puppet;
+    *(uint32_t *)argument = notes_returned;
+}
+
+void
+buf_06_release_may_use_the_runtime(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, 16);
+    struct sleep_step begins = {0}, ends = {0};
+    struct meddler meddler = {.begins = &begins, .ends = &ends};
+    struct pooled_step read = {0};
+    struct rgm_stream near;
+    uint32_t returned = 0;
+    int peer;
+
+    notes_returned = 0;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    peer_send(peer, "data", 4);
+    rgi_check(rgm_pool_try_acquire(pool, &meddler.lease) == 0);
+    rgm_stream_read_pooled(&read.op, &near, pool);
+    stage_begin(stage, &read); /* gets the slot that is given back */
+    stage_do(stage, meddle, &meddler);
+    rgi_check(meddler.released == 1);
+    rgi_check(stage_end(stage, &begins) == 0);
+    rgi_check(stage_end(stage, &ends) == -ECANCELED);
+    rgi_check(stage_end(stage, &read) == 0 && read.op.count == 4);
+    rgi_check(rgm_lease_drop(&read.op.lease) == 0);
+    while (returned == 0)
+        stage_do(stage, look_returned, &returned);
+    rgi_check(returned == 1);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
+}

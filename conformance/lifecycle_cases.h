@@ -29,6 +29,7 @@
     X(suite, can_15_progress_beats_a_cancel)                                   \
     X(suite, can_16_cancelled_is_not_interrupted)                              \
     X(suite, buf_02_only_the_bytes_of_the_transfer)                            \
+    X(suite, buf_06_release_may_use_the_runtime)                               \
     X(suite, owners_are_released_once_whatever_happens)
 
 LIFECYCLE_CASES(CONFORM_DECLARE, lifecycle)

@@ -51,6 +51,54 @@ wait_main(void *argument)
     return NULL;
 }
 
+/* One actor waits for a listener and a hundred connections. A connection that
+ * speaks costs an entry when it is asked again, and nobody else one. */
+void
+srd_19_waking_for_one_repeats_no_other(struct stage *stage)
+{
+    enum { CONNECTIONS = 100, FEW = 5 };
+    struct rgm_stream streams[CONNECTIONS], fresh = {0};
+    struct read_step steps[CONNECTIONS] = {0};
+    struct accept_step accept = {0};
+    struct rgm_counters before, after;
+    int peers[CONNECTIONS], peer;
+    char bytes[CONNECTIONS];
+
+    stage_open(stage);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        peers[i] = stage_pair(stage, &streams[i]);
+        rgm_stream_read(&steps[i].op, &streams[i], &bytes[i], 1);
+        stage_begin(stage, &steps[i]);
+    }
+    rgm_stream_accept(&accept.op, &stage->listener, &fresh);
+    stage_begin(stage, &accept);
+    before = stage_counters(stage);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        peer_send(peers[i], "x", 1);
+        rgi_check(stage_end(stage, &steps[i]) == 0);
+    }
+    after = stage_counters(stage);
+    rgi_check(after.entries_submitted - before.entries_submitted <= FEW);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        stage_begin(stage, &steps[i]);
+        peer_send(peers[i], "x", 1);
+        rgi_check(stage_end(stage, &steps[i]) == 0);
+    }
+    before = stage_counters(stage);
+    rgi_check(before.entries_submitted - after.entries_submitted <=
+              CONNECTIONS + FEW);
+    rgi_check(stage_is_out(stage, &accept));
+    peer = peer_connect(&stage->endpoint);
+    rgi_check(stage_end(stage, &accept) == 0);
+    rgi_check(stage_close_stream(stage, &fresh) == 0);
+    peer_close(peer);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        rgi_check(stage_close_stream(stage, &streams[i]) == 0);
+        peer_close(peers[i]);
+    }
+    stage_close(stage);
+}
+
 /* A hundred reads that no cancel has reached yet: the worker goes on. */
 void
 urg_23_close_turns_until_all_are_out(struct stage *stage)
@@ -85,6 +133,44 @@ urg_23_close_turns_until_all_are_out(struct stage *stage)
     peer_close(peer);
     stage_wait(stage);
     free(reads.steps);
+}
+
+static void
+guest_answer(struct rgm_actor *self, struct rgm_request *request)
+{
+    (void)self;
+    rgi_check(rgm_request_status(request) == -EPIPE);
+}
+
+/* Two are in the kernel, the others stand in line when the runtime ends. */
+void
+urg_25_queue_is_handed_back_before_the_end(struct stage *stage)
+{
+    enum { READS = 20 };
+    struct rgm_read reads[READS];
+    struct rgm_guest guest;
+    struct rgm_stream near;
+    char byte;
+    int peer;
+
+    stage->spied = true;
+    stage->options.in_flight_max = 2;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgi_check(rgm_guest_open(stage->runtime, &guest) == 0);
+    for (int i = 0; i < READS; i++) {
+        rgm_stream_read(&reads[i], &near, &byte, 1);
+        rgm_ask_request(&guest.actor, &reads[i].request, guest_answer);
+    }
+    rgi_check(stage_in_flight(stage) == READS);
+    rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+    stage_stop(stage);
+    while (rgm_guest_wait(&guest) > 0)
+        continue;
+    rgm_guest_close(&guest);
+    peer_close(peer);
+    stage_wait(stage);
+    rgi_check(spy_of(0)->closed && spy_of(0)->left == 0);
 }
 
 /* Two reads have both places; what they wait for is to be written by two that

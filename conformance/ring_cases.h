@@ -7,7 +7,9 @@
 #include "conformance/crowd_cases.h"
 
 #define RING_CASES(X, suite)                                                   \
+    X(suite, srd_19_waking_for_one_repeats_no_other)                           \
     X(suite, urg_23_close_turns_until_all_are_out)                             \
+    X(suite, urg_25_queue_is_handed_back_before_the_end)                       \
     X(suite, urg_26_two_places_and_four_operations)                            \
     X(suite, urg_27_more_cancels_than_entries)                                 \
     X(suite, waiting_reads_allocate_nothing)                                   \

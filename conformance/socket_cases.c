@@ -543,6 +543,40 @@ soc_06_close_is_exclusive_and_once(struct stage *stage)
     stage_close(stage);
 }
 
+/* The record is dropped; the stream is released as any that is left open. */
+void
+soc_07_close_that_is_not_asked_closes_nothing_twice(struct stage *stage)
+{
+    struct rgm_stream near;
+    struct rgm_close close;
+    int peer, ours, other;
+    char byte;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    ours = descriptor_of_peer(peer);
+    rgm_stream_close(&close, &near);
+    memset(&close, 0, sizeof(close));
+    rgi_check(stage_write(stage, &near, "x", 1) == 0); /* as if nothing was */
+    peer_receive(peer, &byte, 1);
+    rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+    shim_close_fail(ours, 0); /* counts */
+    stage_stop(stage);
+    (void)rgm_runtime_stop_actor(stage->runtime, stage->puppets[0]);
+    rgi_check(rgm_runtime_wait(stage->runtime) == 0);
+    peer_expect_end(peer);
+    rgi_check(shim_closes() == 1);
+    other = fcntl(peer, F_DUPFD_CLOEXEC, ours);
+    rgi_check(other == ours); /* somebody else's now, and left alone */
+    rgi_check(rgm_runtime_destroy(stage->runtime) == 0);
+    stage->runtime = NULL;
+    rgi_check(fcntl(other, F_GETFD) >= 0 && shim_closes() == 1);
+    shim_close_fail(-1, 0);
+    peer_close(other);
+    peer_close(peer);
+    rgi_check(descriptors_open() == stage->descriptors);
+}
+
 void
 soc_08_close_leaves_operations_running(struct stage *stage)
 {

@@ -13,6 +13,7 @@
     X(suite, soc_02_options_are_typed)                                         \
     X(suite, soc_05_accept_in_a_race_is_never_leaked)                          \
     X(suite, soc_06_close_is_exclusive_and_once)                               \
+    X(suite, soc_07_close_that_is_not_asked_closes_nothing_twice)              \
     X(suite, soc_08_close_leaves_operations_running)                           \
     X(suite, soc_10_cleanup_has_its_own_admission)                             \
     X(suite, shared_port_is_dealt_out)                                         \

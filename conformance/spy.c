@@ -119,6 +119,7 @@ static void
 spy_close(struct rgm_provider *provider)
 {
     provider->ops = mine->real;
+    mine->left = provider->in_flight;
     mine->closed = true;
     mine = NULL;
     real_class->close(provider);

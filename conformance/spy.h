@@ -24,6 +24,7 @@ struct spy {
     uint64_t waits_blocking;
     bool opened;
     bool closed;
+    uint32_t left; /* operations it had when it was closed */
 
     bool holds_cancels; /* they wait in `held` */
     struct rgm_operation *held[128];

@@ -9,6 +9,7 @@
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
+#include "conformance/threads_cases.h"
 
 #define SUITES(X)                                                              \
     CLOCK_CASES(X, threads_clock)                                              \
@@ -16,6 +17,7 @@
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \
     POOLED_CASES(X, threads_pooled)                                            \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \
+    THREADS_CASES(X, threads_only)                                             \
     STREAM_CASES(X, threads_stream)                                            \
     SOCKET_CASES(X, threads_socket)
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CONFORMANCE_THREADS_CASES_H
+#define CONFORMANCE_THREADS_CASES_H
+
+/* threads_cases.h - what must the threads provider show besides? Its calls can
+ * be held at a gate. */
+
+#include "conformance/harness.h"
+
+#define THREADS_CASES(X, suite)                                                \
+    X(suite, opl_03_all_is_kept_until_the_call_has_returned)                   \
+    X(suite, opl_20_call_that_has_begun_runs_on)                               \
+    X(suite, field_b61_interrupted_call_is_made_again)
+
+THREADS_CASES(CONFORM_DECLARE, threads)
+
+#endif /* CONFORMANCE_THREADS_CASES_H */
