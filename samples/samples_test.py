@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""samples_test.py - do the small samples do what they say?
+
+    samples_test.py DIRECTORY
+
+DIRECTORY is where the programs are. Exits 0, or 1 on a failure.
+"""
+
+import atexit
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+GUARD_S = 100  # against hanging; nothing is measured by it
+BIN = sys.argv[1]
+
+
+def check(condition, *what):
+    if not condition:
+        raise SystemExit("not ok: " + " ".join(str(w)[:2000] for w in what))
+
+
+def runs(name, pattern):
+    """It ends by itself, well, and says what it should."""
+    done = subprocess.run([os.path.join(BIN, name)], capture_output=True,
+                          text=True, timeout=GUARD_S)
+    check(done.returncode == 0 and not done.stderr, name, done)
+    check(re.search(pattern, done.stdout), name, "said", done.stdout)
+    print("ok", name, flush=True)
+
+
+def start(*words):
+    process = subprocess.Popen([os.path.join(BIN, words[0]), *words[1:]],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    atexit.register(process.kill)
+    line = process.stdout.readline()
+    found = re.match(r"listening on .*?(\d+)$", line)
+    if found:
+        return process, int(found.group(1))
+    errors = process.stderr.read()
+    check("io_uring" in errors, words, "said", line, errors)
+    print("skipped:", errors.strip())
+    raise LookupError
+
+
+def connect(port):
+    client = socket.create_connection(("127.0.0.1", port), GUARD_S)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return client
+
+
+def exactly(client, count):
+    data = b""
+    while len(data) < count:
+        more = client.recv(count - len(data))
+        check(more, "ended after", len(data), "of", count)
+        data += more
+    return data
+
+
+def echoes(provider):
+    """Bytes come back, in order, on many connections; then a good end."""
+    try:
+        server, port = start("echo_server", "0", "2", provider)
+    except LookupError:
+        return  # no io_uring on this machine
+    clients = [connect(port) for _ in range(50)]
+    for length in (1, 100, 20000, 1):
+        pieces = [bytes([i]) * length for i in range(len(clients))]
+        for client, piece in zip(clients, pieces):
+            client.sendall(piece)
+        for client, piece in zip(clients, pieces):
+            check(exactly(client, length) == piece)
+    for client in clients[::2]:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                          struct.pack("ii", 1, 0))
+        client.close()
+    for client in clients[1::2]:
+        client.sendall(b"still there")
+        check(exactly(client, 11) == b"still there")
+    last = clients[1]
+    last.sendall(b"the end")
+    last.shutdown(socket.SHUT_WR)
+    check(exactly(last, 7) == b"the end" and last.recv(1) == b"")
+    server.send_signal(signal.SIGTERM)
+    check(clients[3].recv(1) == b"", "a connection outlived its server")
+    _, errors = server.communicate(timeout=GUARD_S)
+    check(server.returncode == 0 and not errors, server.returncode, errors)
+    print("ok echo_server on", provider, flush=True)
+
+
+runs("hello", r"^hello, world")
+runs("ping_pong", r"\d+ ns each")
+runs("sharded_counter", r"0 failed, total 499500")
+echoes("ring")
+echoes("threads")
