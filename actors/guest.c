@@ -212,7 +212,7 @@ sleep_until_mail(struct rgm_worker *worker)
     }
     if (rgi_mail_pending(&worker->mail) || !rgi_inbox_sleep(inbox))
         return;
-    while (ck_pr_load_ptr(&inbox->head) == RGI_INBOX_ASLEEP)
+    while (rgi_inbox_word(inbox) == RGI_INBOX_ASLEEP)
         rgi_futex_wait(head_word(inbox), (uint32_t)(uintptr_t)
                                              RGI_INBOX_ASLEEP);
 }

@@ -77,7 +77,7 @@ function(ringmail_check label test)
         FAIL_REGULAR_EXPRESSION "${RGI_FAILURE_TEXT}")
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
         "RGM_RESULTS=${RGI_RESULTS}"
-        "TSAN_OPTIONS=suppressions=${RGI_ROOT}/tools/tsan.supp halt_on_error=1"
+        "TSAN_OPTIONS=suppressions=${RGI_ROOT}/tools/tsan.supp halt_on_error=1 history_size=7"
         "ASAN_OPTIONS=detect_stack_use_after_return=1"
         "UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()
