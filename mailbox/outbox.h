@@ -66,13 +66,13 @@ rgi_ahead(const struct rgm_message *message)
     return lines;
 }
 
-/* Thread: the receiver. */
+/* Thread: the receiver. Wherever it points, it is an address and no object. */
 static inline void
 rgi_ahead_prefetch(const struct rgm_message *message)
 {
-    __builtin_prefetch((const char *)message +
-                           (intptr_t)rgi_ahead(message) *
-                               (1 << RGI_LINE_BITS),
+    intptr_t bytes = (intptr_t)rgi_ahead(message) * (1 << RGI_LINE_BITS);
+
+    __builtin_prefetch((const void *)((uintptr_t)message + (uintptr_t)bytes),
                        1);
 }
 
