@@ -4,10 +4,12 @@
 
 #include "conformance/crowd_cases.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -286,9 +288,76 @@ cpu_ns(void)
 struct idler {
     struct rgm_stream stream;
     struct read_step read;
-    int peer;
     char byte;
 };
+
+/* The peers are another process: a process has not descriptors for both ends
+ * of ten thousand connections everywhere. */
+struct peers {
+    pid_t process;
+    int orders;
+};
+
+struct peers_order {
+    struct rgm_endpoint endpoint;
+    uint32_t count;
+};
+
+/* Connects as ordered; sends a byte on each when the next order comes; leaves
+ * when the one after that does. */
+static void
+peers_main(int orders)
+{
+    struct peers_order order;
+    char go;
+    int *peers;
+
+    rgi_check(read(orders, &order, sizeof(order)) == (ssize_t)sizeof(order));
+    peers = calloc(order.count, sizeof(*peers));
+    rgi_check(peers != NULL);
+    for (uint32_t i = 0; i < order.count; i++)
+        peers[i] = peer_connect(&order.endpoint);
+    rgi_check(read(orders, &go, 1) == 1);
+    for (uint32_t i = 0; i < order.count; i++)
+        peer_send(peers[i], "x", 1);
+    rgi_check(read(orders, &go, 1) == 0);
+    _exit(0);
+}
+
+/* Before there are threads. */
+static void
+peers_fork(struct peers *peers)
+{
+    int pipes[2];
+
+    rgi_check(pipe2(pipes, O_CLOEXEC) == 0);
+    fflush(NULL);
+    peers->process = fork();
+    rgi_check(peers->process >= 0);
+    if (peers->process == 0) {
+        close(pipes[1]);
+        peers_main(pipes[0]);
+    }
+    close(pipes[0]);
+    peers->orders = pipes[1];
+}
+
+static void
+peers_order(struct peers *peers, const void *order, size_t length_bytes)
+{
+    rgi_check(write(peers->orders, order, length_bytes) ==
+              (ssize_t)length_bytes);
+}
+
+static void
+peers_end(struct peers *peers)
+{
+    int how;
+
+    close(peers->orders);
+    rgi_check(waitpid(peers->process, &how, 0) == peers->process);
+    rgi_check(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
 
 /* Nothing comes for a while: no turn is made and no time is used. The guard
  * allows for the machine's own business, not for work. */
@@ -310,37 +379,49 @@ nothing_happens(struct stage *stage)
     rgi_check(cpu_ns() - used_ns < 10 * RGM_NS_PER_MS);
 }
 
+static void
+idler_begin(struct stage *stage, struct idler *idler)
+{
+    struct rgm_accept accept;
+
+    rgm_stream_accept(&accept, &stage->listener, &idler->stream);
+    rgi_check(rgm_call(stage->runtime, &accept) == 0);
+    rgm_stream_read(&idler->read.op, &idler->stream, &idler->byte, 1);
+    stage_begin(stage, &idler->read);
+}
+
 void
 idle_connections_cost_no_time_and_little_memory(struct stage *stage)
 {
-    uint32_t count = hall_descriptors((uint32_t)rgi_scale(10000) * 10);
+    const uint32_t count = rgi_scale_is_full() ? 10000 : 1000;
+    struct peers_order order = {.count = count};
     struct idler *idlers;
     uint64_t before_bytes, each_bytes;
+    struct peers peers;
 
-    if (rgi_scale_is_full())
-        count = hall_descriptors(10000);
+    rgi_check(hall_descriptors(count / 2) >= count / 2);
+    peers_fork(&peers);
     stage_open(stage);
     stage_listen(stage);
+    order.endpoint = stage->endpoint;
+    peers_order(&peers, &order, sizeof(order));
     before_bytes = shim_allocated_bytes();
     idlers = calloc(count, sizeof(*idlers)); /* counted, as a user's actor is */
     rgi_check(idlers != NULL);
-    for (uint32_t i = 0; i < count; i++) {
-        idlers[i].peer = stage_pair(stage, &idlers[i].stream);
-        rgm_stream_read(&idlers[i].read.op, &idlers[i].stream, &idlers[i].byte,
-                        1);
-        stage_begin(stage, &idlers[i].read);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        idler_begin(stage, &idlers[i]);
     each_bytes = (shim_allocated_bytes() - before_bytes) / count;
     fprintf(stderr, "# %u idle connections, %llu bytes each\n", count,
             (unsigned long long)each_bytes);
     rgi_check(!SHIM_COUNTS_ALLOCATIONS || each_bytes < 1024);
     nothing_happens(stage);
+    peers_order(&peers, "x", 1);
     for (uint32_t i = 0; i < count; i++) {
-        peer_send(idlers[i].peer, "x", 1);
         rgi_check(stage_end(stage, &idlers[i].read) == 0);
+        rgi_check(idlers[i].byte == 'x');
         rgi_check(stage_close_stream(stage, &idlers[i].stream) == 0);
-        peer_close(idlers[i].peer);
     }
     stage_close(stage);
+    peers_end(&peers);
     free(idlers);
 }
