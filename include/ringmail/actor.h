@@ -368,8 +368,10 @@ RGM_API void rgm_cancel_request(struct rgm_actor *self,
 /*
  * Stop an actor: no more deliveries, its mail and what it keeps go home with
  * -ESRCH, its operations are cancelled; answers to what it asked still
- * arrive. `stopped` runs when nothing of its is out. Stopping twice, or an
- * address that is stale, does nothing.
+ * arrive, and in their callbacks it may still ask for clean-up: rgm_shutdown
+ * and rgm_close. Anything else it asks is answered with -ECANCELED. `stopped`
+ * runs when nothing of its is out. Stopping twice, or an address that is stale,
+ * does nothing.
  *
  * rgm_stop stops the caller itself, rgm_stop_actor any address.
  *

@@ -13,7 +13,9 @@
  * Preparing (the rgm_stream_* functions) has no effect; rgm_ask starts.
  * Memory and arrays an operation points to stay the operation's until its
  * answer is delivered. The handles (struct rgm_stream, struct rgm_listener)
- * are yours, are filled in by the operation, and live on one worker.
+ * are yours, are filled in by the operation, and live on one worker of one
+ * runtime: asked of another runtime they are refused with -EINVAL. What is left
+ * open is closed with its worker.
  *
  * Three different answers: data (count > 0), end of stream (end is true), and
  * an empty read (capacity 0: count 0, end false). Transfers of a read may be
