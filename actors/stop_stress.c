@@ -348,8 +348,9 @@ busy_begin(struct books *books)
     atomic_store(&books->ready, 1);
 }
 
+/* Until there were so many deliveries, or nobody is left to make any. */
 static void
-wait_for_load(const struct books *books, uint64_t deliveries)
+wait_for_load(struct books *books, uint64_t deliveries)
 {
     struct rgm_counters counters;
 
@@ -357,7 +358,8 @@ wait_for_load(const struct books *books, uint64_t deliveries)
         sched_yield();
         rgi_check(rgm_runtime_counters(books->runtime, RGM_ANY_WORKER,
                                        &counters) == 0);
-    } while (counters.deliveries < deliveries);
+    } while (counters.deliveries < deliveries &&
+             atomic_load(&books->stopped) < atomic_load(&books->made));
 }
 
 static void
