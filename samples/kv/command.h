@@ -8,7 +8,7 @@
  *     struct command   one key: to the shard that owns it
  *     struct group     several keys, or all: to the one shard that owns them
  *                      all, or to the sequencer, which asks those that do
- *     struct part      the sequencer's, to one of those shards
+ *     struct part      the sequencer's, to one of those shards: several groups
  *
  * Each is a request and comes home with its answer in it. Short keys and values
  * are copied into the record; longer ones stay where they arrived and the
@@ -134,20 +134,26 @@ group_clear(struct group *group)
 
 /*
  * A part is asked twice: to hold the shard, answered when no other part holds
- * it, and to carry the group's items out (or not) and let go. The group is the
- * sequencer's meanwhile; a shard touches its own items of it and no others.
+ * it, and to carry out (or not) what is the shard's in each of the groups, in
+ * order, and let go. The groups are the sequencer's meanwhile; a shard touches
+ * its own items of them and no others, and its own outcomes.
  *
  * Answered late: a lane of its own, so that letting go never waits behind
  * commands that wait for it.
  */
 enum part_phase { PART_HOLD, PART_RUN, PART_SKIP };
 
+struct outcome {
+    uint64_t sums[SUMS_COUNT];
+    int status;
+};
+
 struct part {
     struct rgm_request request;
-    struct group *group;
-    uint64_t sums[SUMS_COUNT];
+    struct group *const *groups;
+    struct outcome *outcomes; /* one per group */
+    uint32_t groups_count;
     uint32_t phase;
-    uint32_t shard;
 };
 RGM_REQUEST_LATE(part);
 

@@ -17,10 +17,10 @@
  * A client that does not read its replies is not read from, and that is all:
  * its memory is bounded, the others do not notice.
  *
- * A command of keys on several workers is ordered by the sequencer, everything
- * else by its shard. Between the two roads there is no order, so such a command
- * is a fence: it is asked when all before it are answered, and what is behind
- * it waits for its answer.
+ * A command of keys on several workers takes the road through the sequencer,
+ * everything else goes straight to its shard. Each road keeps the order, but
+ * between the two there is none: so a command that takes another road than
+ * those that are out waits for their answers, and what is behind it waits, too.
  *
  * How it ends:
  *   the peer sends no more   what it sent is answered, then closed
@@ -59,11 +59,11 @@ struct connection {
     struct rgm_order order;
     struct output output;
     struct resp resp;
-    struct group *fence;     /* waits for the order to be empty */
-    struct rgm_sleep *grace; /* when stopping and busy */
+    struct rgm_request *waiting; /* a command or group, for its road */
+    struct rgm_sleep *grace;     /* when stopping and busy */
     uint64_t id;
+    uint32_t sequenced; /* groups that are out by the sequencer */
     uint8_t phase;
-    bool fenced;       /* a fence waits or is out */
     bool operating;    /* `operation` is out */
     bool input_ended;  /* no more is read */
     bool input_done;   /* no more is parsed */
@@ -132,7 +132,7 @@ connection_stopped(struct connection *self)
 static bool
 has_room(const struct connection *self)
 {
-    return !rgm_order_full(&self->order) && !self->fenced &&
+    return !rgm_order_full(&self->order) && self->waiting == NULL &&
            output_bytes(&self->output) <
                self->worker->cluster->limits.output_bytes;
 }
@@ -200,39 +200,50 @@ answer_echo(struct connection *self, struct bytes bytes)
                     RGM_REPLY(connection, command, on_command));
 }
 
-static void
-ask_group(struct connection *self, struct group *group)
-{
-    rgm_ask_in(self, &self->order, group,
-               RGM_REPLY(connection, group, on_group));
-}
-
 static bool
-is_fence(const struct group *group)
+is_sequenced(const struct group *group)
 {
     return (group->shards & (group->shards - 1)) != 0;
 }
 
 static void
-start_group(struct connection *self, struct group *group)
+ask_command(struct connection *self, struct command *command)
 {
-    if (is_fence(group)) {
-        self->fenced = true;
-        self->fence = group;
-    } else {
-        ask_group(self, group);
-    }
+    if (self->sequenced > 0)
+        self->waiting = &command->request;
+    else
+        rgm_ask_in(self, &self->order, command,
+                   RGM_REPLY(connection, command, on_command));
 }
 
 static void
-start_fence(struct connection *self)
+ask_group(struct connection *self, struct group *group)
 {
-    struct group *group = self->fence;
+    bool sequenced = is_sequenced(group);
 
-    if (group == NULL || self->order.count > 0)
+    /* Is anything out by the other road? */
+    if (sequenced ? self->order.count > self->sequenced : self->sequenced > 0) {
+        self->waiting = &group->request;
         return;
-    self->fence = NULL;
-    ask_group(self, group);
+    }
+    self->sequenced += sequenced;
+    rgm_ask_in(self, &self->order, group,
+               RGM_REPLY(connection, group, on_group));
+}
+
+/* Try again; it waits on if it must. */
+static void
+ask_waiting(struct connection *self)
+{
+    struct rgm_request *request = self->waiting;
+
+    self->waiting = NULL;
+    if (request == NULL)
+        return;
+    if (request->message.type == &command_type)
+        ask_command(self, (struct command *)(void *)request);
+    else
+        ask_group(self, (struct group *)(void *)request);
 }
 
 static void
@@ -248,11 +259,10 @@ start_command(struct connection *self)
     plan_make(&plan);
     switch (plan.kind) {
     case PLAN_COMMAND:
-        rgm_ask_in(self, &self->order, plan.command,
-                   RGM_REPLY(connection, command, on_command));
+        ask_command(self, plan.command);
         break;
     case PLAN_GROUP:
-        start_group(self, plan.group);
+        ask_group(self, plan.group);
         break;
     case PLAN_ECHO:
         answer_echo(self, plan.echo);
@@ -285,7 +295,7 @@ answer_protocol_error(struct connection *self)
 static void
 take_commands(struct connection *self)
 {
-    start_fence(self);
+    ask_waiting(self);
     while (!self->input_done && has_room(self)) {
         enum resp_result result = resp_next(&self->resp);
 
@@ -297,7 +307,6 @@ take_commands(struct connection *self)
         }
         start_command(self);
         resp_consume(&self->resp);
-        start_fence(self);
     }
 }
 
@@ -315,8 +324,7 @@ on_group(struct connection *self, struct group *group)
 {
     if (!self->broken)
         reply_group(&self->output, self->worker, group, rgm_now(&self->actor));
-    if (is_fence(group))
-        self->fenced = false;
+    self->sequenced -= is_sequenced(group);
     group_clear(group);
     group_give(&self->actor, group);
 }
@@ -428,7 +436,7 @@ on_read_pooled(struct connection *self, struct rgm_read_pooled *read)
 static bool
 has_nothing_to_do(const struct connection *self)
 {
-    if (self->order.count > 0 || self->fence != NULL ||
+    if (self->order.count > 0 || self->waiting != NULL ||
         output_is_out(&self->output) || output_is_waiting(&self->output))
         return false;
     return self->input_done || (self->input_ended && resp_hungry(&self->resp));
@@ -550,7 +558,7 @@ connection_retiring(struct connection *self)
     if (self->phase != PHASE_SERVING)
         return;
     self->input_ended = true;
-    self->busy = !reads || self->order.count > 0 || self->fence != NULL ||
+    self->busy = !reads || self->order.count > 0 || self->waiting != NULL ||
                  output_bytes(&self->output) > 0;
     if (reads && !self->cancelled) {
         self->cancelled = true;

@@ -6,7 +6,7 @@
  * 1. A command, or a group whose keys all live here, is carried out at once.
  * 2. A part holds the shard: from its answer until it comes again, everything
  *    else is kept, in the order it came; another part too. Then the part's
- *    group is carried out and the kept ones follow.
+ *    groups are carried out and the kept ones follow.
  * 3. After each batch one sleep is kept that ends when the next key expires;
  *    then some are removed, and if there are more, the sleep is short.
  *
@@ -233,17 +233,30 @@ hold(struct shard *self, struct part *part)
 }
 
 static void
+run_part(struct shard *self, struct part *part)
+{
+    uint64_t mine = UINT64_C(1) << self->worker->number;
+
+    for (uint32_t i = 0; i < part->groups_count; i++) {
+        struct group *group = part->groups[i];
+        struct outcome *outcome = &part->outcomes[i];
+
+        memset(outcome, 0, sizeof(*outcome));
+        if (group->shards & mine)
+            outcome->status = run_group(self, group, outcome->sums);
+    }
+}
+
+static void
 shard_part(struct shard *self, struct part *part)
 {
-    int status = 0;
-
     if (part->phase == PART_HOLD) {
         hold(self, part);
         return;
     }
     if (part->phase == PART_RUN)
-        status = run_group(self, part->group, part->sums);
-    rgm_reply(self, part, status);
+        run_part(self, part);
+    rgm_reply(self, part, 0);
     self->held = false;
     while (self->waiting_count > 0 && !self->held)
         serve_first(self);

@@ -3,21 +3,24 @@
 /*
  * transaction.c - how is a command atomic whose keys live on several workers?
  *
- * 1. All of them come here, and are begun in the order they came.
- * 2. A group begins by asking each shard concerned to hold. A shard hears from
- *    one sender, in order, so all shards hold for the groups in the same
+ * 1. All of them come here, and are begun in the order they came: as a batch
+ *    of all that wait, since a batch costs as much time as one.
+ * 2. A batch begins by asking each shard concerned to hold. A shard hears from
+ *    one sender, in order, so all shards hold for the batches in the same
  *    order: nobody waits for somebody who waits for him.
  * 3. When all hold, nobody can see or change any of the keys: that is the
- *    moment the command happens at. Each shard is asked to carry its items out
- *    and let go, and whoever looks at a key after that finds it done; keys
- *    that are not done yet are still held.
- * 4. When all are done the group is answered.
+ *    moment the batch happens at. Each shard is asked to carry its items out,
+ *    group by group, and let go. Whoever looks at a key after that finds it
+ *    done; keys that are not done yet are still held.
+ * 4. When all are done the groups are answered. The next batch begins already
+ *    at 3: its hold follows on the heels of this one's end.
  *
- * A shard that cannot hold (no memory) makes the group fail: the others let
- * go without carrying anything out.
+ * A shard that cannot hold (no memory) makes the batch fail: the others let go
+ * without carrying anything out.
  *
- * The number of groups in progress is limited, so that the lane of the parts,
- * which are answered late, always has room for the one that lets go.
+ * At most two batches are in progress, since a shard cannot hold for the third
+ * before it has answered the first. So the lane of the parts, which are
+ * answered late, always has room for the one that lets go.
  */
 
 #include <errno.h>
@@ -26,22 +29,25 @@
 #include "samples/kv/command.h"
 #include "samples/kv/transaction.h"
 
-#define TRANSACTIONS_MAX 256 /* below the lane's 4,096 messages */
+#define BATCH_MAX 128 /* groups */
 
-struct transaction {
+struct batch {
     struct rgm_gather gather;
-    struct rgm_token token; /* of the group */
-    struct transaction *next;
+    struct batch *next;
+    uint32_t groups_count;
     uint32_t parts_count;
+    struct group *groups[BATCH_MAX];
+    struct rgm_token tokens[BATCH_MAX];
     struct rgm_request *requests[RGM_WORKERS_MAX];
-    struct part parts[]; /* one per worker there is */
+    struct part parts[RGM_WORKERS_MAX];
+    struct outcome outcomes[]; /* BATCH_MAX per worker there is */
 };
 
 struct sequencer {
     struct rgm_actor actor;
     const struct cluster *cluster;
-    struct transaction *free;
-    uint32_t running_count;
+    struct batch *free;
+    bool holding; /* a batch waits for its shards to hold */
     /* Groups that wait for their beginning: a ring of tokens. */
     struct rgm_token *waiting;
     uint32_t waiting_first;
@@ -50,6 +56,7 @@ struct sequencer {
 };
 
 RGM_FACTORY(sequencer, cluster, sequencer_make);
+RGM_HOOK(sequencer, sequencer_settled);
 RGM_HOOK(sequencer, sequencer_retiring);
 RGM_HOOK(sequencer, sequencer_stopped);
 RGM_HANDLER(sequencer, group, sequencer_group);
@@ -63,6 +70,7 @@ const struct rgm_behaviour sequencer_behaviour = {
     .size_bytes = sizeof(struct sequencer),
     RGM_HANDLERS(sequencer_handlers),
     .factory = RGM_MAKE(sequencer, sequencer_make),
+    .settled = RGM_DO(sequencer, sequencer_settled),
     .retiring = RGM_DO(sequencer, sequencer_retiring),
     .stopped = RGM_DO(sequencer, sequencer_stopped),
 };
@@ -85,7 +93,7 @@ static void
 sequencer_stopped(struct sequencer *self)
 {
     while (self->free != NULL) {
-        struct transaction *next = self->free->next;
+        struct batch *next = self->free->next;
 
         free(self->free);
         self->free = next;
@@ -93,115 +101,119 @@ sequencer_stopped(struct sequencer *self)
     free(self->waiting);
 }
 
-/* ---------------------------------------------------------------- transactions */
+/* -------------------------------------------------------------------- batches */
 
-static struct transaction *
-transaction_take(struct sequencer *self)
+static struct batch *
+batch_take(struct sequencer *self)
 {
-    struct transaction *transaction = self->free;
-    uint32_t workers_count = self->cluster->workers_count;
+    struct batch *batch = self->free;
+    size_t outcomes_count = (size_t)self->cluster->workers_count * BATCH_MAX;
 
-    if (transaction != NULL) {
-        self->free = transaction->next;
-        return transaction;
-    }
-    transaction =
-        calloc(1, sizeof(*transaction) + workers_count * sizeof(struct part));
-    if (transaction == NULL)
-        return NULL;
-    for (uint32_t i = 0; i < workers_count; i++)
-        part_init(&transaction->parts[i]);
-    return transaction;
+    if (batch != NULL)
+        self->free = batch->next;
+    else
+        batch =
+            calloc(1, sizeof(*batch) + outcomes_count * sizeof(struct outcome));
+    return batch;
 }
 
-static void begin_waiting(struct sequencer *self);
-
-static struct transaction *
-transaction_of(struct rgm_gather *gather)
-{
-    return (struct transaction *)(void *)((char *)gather -
-                                          offsetof(struct transaction, gather));
-}
-
-/* The group's answer: the sums of all, and the first error. */
 static void
-finish(struct sequencer *self, struct transaction *transaction,
-       struct group *group)
+batch_give(struct sequencer *self, struct batch *batch)
+{
+    batch->next = self->free;
+    self->free = batch;
+}
+
+static struct batch *
+batch_of(struct rgm_gather *gather)
+{
+    return (struct batch *)(void *)((char *)gather -
+                                    offsetof(struct batch, gather));
+}
+
+/* A group's answer: the sums of its shards, and the first error. */
+static int
+batch_outcome(const struct batch *batch, uint32_t i, uint64_t *sums)
 {
     int status = 0;
 
-    for (uint32_t i = 0; i < transaction->parts_count; i++) {
-        struct part *part = &transaction->parts[i];
+    for (uint32_t at = 0; at < batch->parts_count; at++) {
+        const struct part *part = &batch->parts[at];
 
+        if (part->phase != PART_RUN)
+            return -ENOMEM;
         if (status == 0)
-            status = part->phase == PART_RUN ? rgm_status(part) : -ENOMEM;
-        for (uint32_t at = 0; at < SUMS_COUNT; at++)
-            group->sums[at] += part->sums[at];
+            status = rgm_status(part);
+        if (status == 0)
+            status = part->outcomes[i].status;
+        for (uint32_t sum = 0; sum < SUMS_COUNT; sum++)
+            sums[sum] += part->outcomes[i].sums[sum];
     }
-    (void)rgm_answer(self, transaction->token, status);
-    transaction->next = self->free;
-    self->free = transaction;
-    self->running_count--;
-    begin_waiting(self);
+    return status;
 }
 
 static void
 on_done(struct rgm_actor *actor, struct rgm_gather *gather)
 {
     struct sequencer *self = (struct sequencer *)(void *)actor;
-    struct transaction *transaction = transaction_of(gather);
+    struct batch *batch = batch_of(gather);
 
-    finish(self, transaction, transaction->parts[0].group);
+    for (uint32_t i = 0; i < batch->groups_count; i++) {
+        int status = batch_outcome(batch, i, batch->groups[i]->sums);
+
+        (void)rgm_answer(self, batch->tokens[i], status);
+    }
+    batch_give(self, batch);
 }
+
+static void begin_waiting(struct sequencer *self);
 
 /* All have answered that they hold, or some that they cannot: those that hold
  * are asked again. */
 static void
 on_held(struct rgm_actor *actor, struct rgm_gather *gather)
 {
-    struct transaction *transaction = transaction_of(gather);
+    struct sequencer *self = (struct sequencer *)(void *)actor;
+    struct batch *batch = batch_of(gather);
     enum part_phase phase = gather->failed == 0 ? PART_RUN : PART_SKIP;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < transaction->parts_count; i++) {
-        struct part *part = &transaction->parts[i];
+    for (uint32_t i = 0; i < batch->parts_count; i++) {
+        struct part *part = &batch->parts[i];
 
         part->phase = phase;
         if (rgm_status(part) == 0)
-            transaction->requests[count++] = &part->request;
+            batch->requests[count++] = &part->request;
     }
     if (count > 0)
-        rgm_gather_requests(actor, gather, transaction->requests, count,
-                            on_done);
+        rgm_gather_requests(actor, gather, batch->requests, count, on_done);
     else
         on_done(actor, gather);
+    self->holding = false;
+    begin_waiting(self);
 }
 
 static void
-begin(struct sequencer *self, struct transaction *transaction,
-      struct rgm_token token)
+begin(struct sequencer *self, struct batch *batch, uint64_t shards)
 {
-    struct group *group = RGM_KEPT(self, token, group);
-    uint64_t shards = group->shards;
     uint32_t count = 0;
 
-    transaction->token = token;
     while (shards != 0) {
-        struct part *part = &transaction->parts[count];
+        struct part *part = &batch->parts[count];
         uint32_t shard = (uint32_t)__builtin_ctzll(shards);
 
         shards &= shards - 1;
         part_prepare(part, self->cluster->shards[shard]);
-        part->group = group;
-        part->shard = shard;
+        part->groups = batch->groups;
+        part->groups_count = batch->groups_count;
+        part->outcomes = &batch->outcomes[(size_t)count * BATCH_MAX];
         part->phase = PART_HOLD;
-        memset(part->sums, 0, sizeof(part->sums));
-        transaction->requests[count++] = &part->request;
+        batch->requests[count++] = &part->request;
     }
-    transaction->parts_count = count;
-    self->running_count++;
-    rgm_gather_requests(&self->actor, &transaction->gather,
-                        transaction->requests, count, on_held);
+    batch->parts_count = count;
+    self->holding = true;
+    rgm_gather_requests(&self->actor, &batch->gather, batch->requests, count,
+                        on_held);
 }
 
 /* --------------------------------------------------------------------- waiting */
@@ -227,23 +239,39 @@ waiting_grow(struct sequencer *self)
     return true;
 }
 
+static struct rgm_token
+waiting_pop(struct sequencer *self)
+{
+    struct rgm_token token = self->waiting[self->waiting_first];
+
+    self->waiting_first = (self->waiting_first + 1) % self->waiting_capacity;
+    self->waiting_count--;
+    return token;
+}
+
+/* Begin a batch of those that wait. */
 static void
 begin_waiting(struct sequencer *self)
 {
-    while (self->waiting_count > 0 && self->running_count < TRANSACTIONS_MAX) {
-        struct rgm_token token = self->waiting[self->waiting_first];
-        struct transaction *transaction = transaction_take(self);
+    struct batch *batch;
+    uint64_t shards = 0;
 
-        if (transaction == NULL && self->running_count > 0)
-            return; /* one that ends will go on with it */
-        self->waiting_first =
-            (self->waiting_first + 1) % self->waiting_capacity;
-        self->waiting_count--;
-        if (transaction != NULL)
-            begin(self, transaction, token);
-        else
-            (void)rgm_answer(self, token, -ENOMEM);
+    if (self->holding || self->waiting_count == 0)
+        return;
+    batch = batch_take(self);
+    while (batch == NULL && self->waiting_count > 0)
+        (void)rgm_answer(self, waiting_pop(self), -ENOMEM);
+    if (batch == NULL)
+        return;
+    batch->groups_count = 0;
+    while (self->waiting_count > 0 && batch->groups_count < BATCH_MAX) {
+        uint32_t i = batch->groups_count++;
+
+        batch->tokens[i] = waiting_pop(self);
+        batch->groups[i] = RGM_KEPT(self, batch->tokens[i], group);
+        shards |= batch->groups[i]->shards;
     }
+    begin(self, batch, shards);
 }
 
 static void
@@ -263,5 +291,11 @@ sequencer_group(struct sequencer *self, struct group *group)
     }
     self->waiting[(self->waiting_first + self->waiting_count++) %
                   self->waiting_capacity] = token;
+}
+
+/* After all that came with it: the larger the batch, the better. */
+static void
+sequencer_settled(struct sequencer *self)
+{
     begin_waiting(self);
 }
