@@ -139,20 +139,25 @@ deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
 
 /* ---- the end of a life ---- */
 
-/* Ask every operation of the actor's own to stop; asks of other actors are
- * simply waited for. */
+/* Ask every operation of the actor's own to stop, and take back what waits
+ * for allowance; asks that other actors have are simply waited for. */
 static void
 cancel_scope(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     struct rgm_link *link = actor->scope.next;
+    bool waits = false;
 
     while (link != &actor->scope) {
         struct rgm_link *next = link->next;
+        struct rgm_request *request =
+            rgi_container_of(link, struct rgm_request, scope);
 
-        rgi_operate_cancel(worker,
-                           rgi_container_of(link, struct rgm_request, scope));
+        waits = waits || request->message.state == RGI_MESSAGE_WAITING;
+        rgi_operate_cancel(worker, request);
         link = next;
     }
+    if (waits)
+        rgi_lanes_leave(worker, actor);
 }
 
 __attribute__((noinline)) static void

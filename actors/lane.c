@@ -10,6 +10,7 @@
  * 2. A send that does not fit is refused. An ask waits in the lane's line,
  *    first in, first out; while anybody waits, nobody is let past.
  * 3. Credit lets the first in line go, as long as it fits.
+ * 4. Who stops leaves all lines, and sends nothing any more.
  *
  * A message larger than the whole limit passes when its lane is empty.
  * Forwards, replies, returns and control are charged nothing: they cannot be
@@ -103,6 +104,44 @@ lane_advance(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name)
         message->state = RGI_MESSAGE_OUT;
         rgi_post(worker, message, destination_of(name));
         message = lane->waiting.first;
+    }
+}
+
+/* In line are requests only. */
+static bool
+leaves(struct rgm_message *message, const struct rgm_actor *actor)
+{
+    return rgi_request_of(message)->asker == actor && !rgi_is_cleanup(message);
+}
+
+static void
+lane_leave(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name,
+           const struct rgm_actor *actor)
+{
+    struct rgi_chain waiting = lane->waiting;
+    struct rgm_message *message;
+
+    lane->waiting.first = NULL;
+    while ((message = rgi_chain_pop(&waiting)) != NULL) {
+        if (!leaves(message, actor)) {
+            rgi_chain_append(&lane->waiting, message);
+            continue;
+        }
+        message->state = RGI_MESSAGE_OUT;
+        rgi_send_home(worker, message, -ECANCELED);
+    }
+    lane_advance(worker, lane, name); /* the first may fit now */
+}
+
+void
+rgi_lanes_leave(struct rgm_worker *worker, const struct rgm_actor *actor)
+{
+    for (uint32_t i = 0; i < 2 * worker->workers_count; i++) {
+        uint32_t late = i < worker->workers_count ? 0 : RGI_LANE_LATE;
+        uint32_t name = (i % worker->workers_count + 1) | late;
+
+        if (worker->lanes[i].waiting.first != NULL)
+            lane_leave(worker, &worker->lanes[i], (uint16_t)name, actor);
     }
 }
 

@@ -159,6 +159,89 @@ worker_0_is_pinned_for_as_long_as_it_is_one(void)
     rgi_check(cpus_of_this_thread() == before);
 }
 
+/* --------------------------------------------------- who stops leaves lines */
+
+struct queue {
+    struct rgm_address keeper;
+    struct script keeper_script, waiter_script;
+    unsigned refused, ended;
+};
+
+RGM_ANSWER(robot, question, queue_answer);
+
+static void
+keep_for_ever(struct robot *self, struct question *question)
+{
+    rgi_check(rgm_keep(self, question, &self->token) == 0);
+}
+
+static void
+queue_ask(struct robot *self)
+{
+    struct queue *queue = test_of(self);
+
+    question_prepare(&self->question, queue->keeper);
+    rgm_ask(self, &self->question, RGM_REPLY(robot, question, queue_answer));
+}
+
+/* By then the root's question is kept, and fills the lane. */
+static void
+waiter_started(struct robot *self)
+{
+    queue_ask(self);
+    rgm_stop(self);
+}
+
+static void
+queue_answer(struct robot *self, struct question *question)
+{
+    struct queue *queue = test_of(self);
+
+    queue->refused += rgm_status(question) == -ECANCELED;
+    (void)self;
+}
+
+/* Had the waiter to wait for the keeper, nobody would ever stop. */
+static void
+waiter_stopped(struct robot *self)
+{
+    struct queue *queue = test_of(self);
+
+    if (++queue->ended == 2)
+        rgm_runtime_stop(self->actor.worker->runtime);
+}
+
+static void
+queue_started(struct robot *self)
+{
+    struct queue *queue = test_of(self);
+
+    queue->keeper = robot_spawn_on(self, rgm_workers_count(&self->actor) - 1,
+                                   &queue->keeper_script);
+    queue_ask(self);
+    (void)robot_spawn(self, &queue->waiter_script);
+    (void)robot_spawn(self, &queue->waiter_script);
+}
+
+static void
+who_stops_does_not_wait_for_allowance(void)
+{
+    for (uint32_t workers = 1; workers <= 2; workers++) {
+        struct queue queue = {.refused = 0};
+        struct script root = {.started = queue_started, .test = &queue};
+        struct rgm_runtime_options options = {
+            .workers = workers, .provider = &fake_class, .lane_messages = 1};
+
+        queue.keeper_script = (struct script){.question = keep_for_ever};
+        queue.waiter_script = (struct script){.started = waiter_started,
+                                              .stopped = waiter_stopped,
+                                              .test = &queue};
+        fake_reset();
+        rig_run_with(&options, &root);
+        rgi_check(queue.refused == 2 && queue.ended == 2);
+    }
+}
+
 /* --------------------------------------------------- a runtime in a handler */
 
 static void
@@ -848,6 +931,7 @@ in_a_storm_everything_comes_home(void)
     X(review, an_old_chain_is_pushed_between_slow_handlers)                    \
     X(review, a_worker_that_may_not_spin_sleeps_however_short)                 \
     X(review, worker_0_is_pinned_for_as_long_as_it_is_one)                     \
+    X(review, who_stops_does_not_wait_for_allowance)                           \
     X(review, a_worker_may_not_run_a_runtime)                                  \
     X(review, in_a_storm_everything_comes_home)
 

@@ -302,6 +302,8 @@ int rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
 /* Charge now or wait in line; true when it may be posted at once. */
 bool rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
                     uint32_t destination);
+/* An actor stops: what it has in line goes home with -ECANCELED. */
+void rgi_lanes_leave(struct rgm_worker *worker, const struct rgm_actor *actor);
 /* Credit what came home, and send on those who waited for it. */
 void rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message);
 

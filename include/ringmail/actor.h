@@ -358,7 +358,8 @@ RGM_API int rgm_forward_kept_request(struct rgm_actor *self,
 /*
  * Ask that an operation of one's own stops. Says nothing about it having
  * stopped: its one answer comes as always, with -ECANCELED, or with what it
- * achieved before. At home, or asked of an actor: nothing happens.
+ * achieved before. At home, or asked of an actor or of another worker: nothing
+ * happens.
  */
 #define rgm_cancel(self, record)                                              \
     rgm_cancel_request(&(self)->actor, &(record)->request)
@@ -367,11 +368,12 @@ RGM_API void rgm_cancel_request(struct rgm_actor *self,
 
 /*
  * Stop an actor: no more deliveries, its mail and what it keeps go home with
- * -ESRCH, its operations are cancelled; answers to what it asked still
- * arrive, and in their callbacks it may still ask for clean-up: rgm_shutdown
- * and rgm_close. Anything else it asks is answered with -ECANCELED. `stopped`
- * runs when nothing of its is out. Stopping twice, or an address that is stale,
- * does nothing.
+ * -ESRCH, its operations and what waits for allowance are cancelled; answers
+ * to what it asked still arrive, and in their callbacks it may still ask for
+ * clean-up: rgm_shutdown and rgm_close. Anything else it asks is answered with
+ * -ECANCELED. A stop overtakes mail that was sent before it. `stopped` runs when
+ * nothing of its is out. Stopping twice, or an address that is stale, does
+ * nothing.
  *
  * rgm_stop stops the caller itself, rgm_stop_actor any address.
  *
