@@ -640,13 +640,17 @@ shd_03_the_root_returns_with_a_thousand_operations_open(void)
 
 /* It cannot be cancelled; only the fortieth wait ends it. The gauge names what
  * is waited for, and the worker stays. */
+static struct run *run_waiting;
+
 static void
 end_at_last(struct fake *fake, uint64_t deadline_ns)
 {
-    (void)deadline_ns;
     if (fake->cancels == 0 || fake->head.in_flight == 0)
         return;
     rgi_check(atomic_load(&fake_plan.closed) == 0);
+    rgi_check(rgi_current->operations_out == 1);
+    if (deadline_ns != 0 && fake->waits > 2)
+        run_waiting->status = (int)rgi_current->counters.in_flight;
     if (fake->waits + fake->looks >= 40)
         rgi_check(fake_complete_first(fake, -ECANCELED));
     else
@@ -666,14 +670,18 @@ shd_06_an_operation_that_cannot_be_stopped_is_waited_for(void)
     struct run run = {.answers = 0};
     struct script root = {
         .started = ask_and_stop, .stopped = count_stopped, .test = &run};
+    struct rgm_runtime_options options = {
+        .workers = 2, .provider = &fake_class, .spin_us = RGM_SPIN_OFF};
     struct rgm_runtime *runtime;
 
     fake_reset();
     fake_plan.deaf = true;
     fake_plan.on_wait = end_at_last;
-    runtime = rig_make(2);
+    run_waiting = &run;
+    runtime = rig_make_with(&options);
     rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &root) == 0);
     rgi_check(run.answers == 1 && atomic_load(&run.counted) == 1);
+    rgi_check(run.status == 1); /* the gauge said so meanwhile */
     rig_destroy(runtime);
 }
 
@@ -943,6 +951,130 @@ met_01_counters_may_be_read_under_load(void)
     rig_destroy(scrape.runtime);
 }
 
+/* What the tests of this folder rely on is counted by the library. */
+static void
+met_05_what_tests_rely_on_is_counted(void)
+{
+    struct run run = {.answers = 0};
+    struct script root = {.started = spawn_thousand_and_end,
+                          .note = end_when_all_ask,
+                          .test = &run};
+    struct rgm_runtime *runtime;
+    struct rgm_counters counters;
+
+    fake_reset();
+    runtime = rig_make(2);
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &root) == 0);
+    rgi_check(rgm_runtime_counters(runtime, RGM_ANY_WORKER, &counters) == 0);
+    rgi_check(counters.kernel_entries > 0);
+    rgi_check(counters.entries_submitted == 1000);
+    rgi_check(counters.operations == 1000 && counters.completions == 1000);
+    rgi_check(counters.turns > 0 && counters.batches > 0);
+    rgi_check(counters.sent_local > 0 && counters.sent_remote == 0);
+    rgi_check(counters.flushes > 0); /* the order to close */
+    rgi_check(counters.spawned == 1001 && counters.stopped == 1001);
+    rgi_check(counters.bells >= 1 && counters.parks >= 1);
+    rgi_check(counters.overflows == 0 && counters.pool_waits == 0);
+    rig_destroy(runtime);
+}
+
+/* All gauges, summed over workers that have ended. */
+static void
+met_02_gauges_are_back_at_zero(void)
+{
+    struct run run = {.answers = 0};
+    struct script root = {.started = ask_and_stop_runtime, .test = &run};
+    struct rgm_runtime *runtime;
+    struct rgm_counters counters;
+
+    fake_reset();
+    runtime = rig_make(3);
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &root) == 0);
+    rgi_check(rgm_runtime_counters(runtime, RGM_ANY_WORKER, &counters) == 0);
+    rgi_check(counters.actors == 0 && counters.messages_out == 0);
+    rgi_check(counters.kept == 0 && counters.in_flight == 0);
+    rgi_check(counters.ready == 0 && run.answers == 1);
+    rig_destroy(runtime);
+}
+
+/* Every number that counts up begins just below where it wraps. */
+static void
+raise_numbers(struct robot *self)
+{
+    struct rgm_worker *worker = self->actor.worker;
+
+    rgi_check(worker->kept_size > 0);
+    for (uint32_t i = 1; i < worker->kept_size; i++)
+        worker->kept[i].generation = UINT32_MAX - 1;
+    worker->provider->serial = UINT32_MAX - 2;
+    worker->runtime->spawn_turn = UINT32_MAX - 2;
+    worker->counters.deliveries = (UINT64_C(1) << 32) - 20;
+    worker->counters.turns = (UINT64_C(1) << 32) - 2;
+    worker->counters.spawned = UINT64_MAX - worker->counters.deliveries - 5;
+}
+
+RGM_ANSWER(robot, question, on_old);
+
+static void
+on_old(struct robot *self, struct question *question)
+{
+    rgi_check(rgm_status(question) == 0);
+    if (self->number++ == 0)
+        raise_numbers(self);
+    if (self->number == 20) {
+        stop_runtime(self);
+        return;
+    }
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, never_ends));
+    rgm_cancel(self, &self->listen);
+    rgm_ask(self, question, RGM_REPLY(robot, question, on_old));
+}
+
+static void
+keep_twice(struct robot *self, struct question *question)
+{
+    struct rgm_token before = self->token;
+
+    rgi_check(rgm_keep(self, question, &self->token) == 0);
+    rgi_check(rgm_answer(self, before, 0) == -EALREADY);
+    rgi_check(rgm_answer(self, self->token, 0) == 0);
+}
+
+static void
+begin_old(struct robot *self)
+{
+    static const struct script keeper = {.question = keep_twice};
+
+    question_prepare(&self->question, robot_spawn(self, &keeper));
+    rgm_ask(self, &self->question, RGM_REPLY(robot, question, on_old));
+}
+
+static void
+field_b29_numbers_that_wrap_change_nothing(void)
+{
+    struct run run = {.answers = 0};
+    struct script root = {.started = begin_old, .test = &run};
+    struct rgm_runtime *runtime;
+    struct rgm_address address;
+
+    fake_reset();
+    runtime = rig_make(1);
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &root) == 0);
+    rgi_check(run.answers == 19);
+    rig_destroy(runtime);
+
+    runtime = rig_make(4);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    runtime->spawn_turn = UINT32_MAX - 1;
+    for (uint32_t i = 0; i < 8; i++) {
+        rgi_check(rgm_runtime_spawn(runtime, RGM_ANY_WORKER, &robot_behaviour,
+                                    &idle_script, &address) == 0);
+        rgi_check(rgm_address_worker(address) == (i + 2) % 4);
+    }
+    end(runtime);
+}
+
 static void
 met_04_every_runtime_has_an_identity_of_its_own(void)
 {
@@ -982,6 +1114,9 @@ met_04_every_runtime_has_an_identity_of_its_own(void)
     X(runtime, opl_05_operations_left_alone_cost_memory_only)                  \
     X(runtime, cmp_07_several_runtimes_live_side_by_side)                      \
     X(runtime, met_01_counters_may_be_read_under_load)                         \
+    X(runtime, met_02_gauges_are_back_at_zero)                                 \
+    X(runtime, met_05_what_tests_rely_on_is_counted)                           \
+    X(runtime, field_b29_numbers_that_wrap_change_nothing)                     \
     X(runtime, met_04_every_runtime_has_an_identity_of_its_own)
 
 RGI_CASES(CASES)

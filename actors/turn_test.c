@@ -613,7 +613,256 @@ wkr_12_whatever_may_wake_somebody_keeps_the_worker_awake(void)
     }
 }
 
+/* More own mail than one turn serves, and nothing else: it is served at once,
+ * though nobody rings for it. */
+static void
+serve_one_more(struct robot *self, struct note *note)
+{
+    (void)note;
+    rgi_check(fake_here(self)->blocks == turns_of(self)->blocks);
+    if (++turns_of(self)->served == 5)
+        stop_runtime(self);
+}
+
+static void
+send_five(struct robot *self)
+{
+    turns_of(self)->blocks = fake_here(self)->blocks;
+    for (unsigned i = 0; i < 5; i++)
+        rgi_check(robot_send(self, rgm_self(self), 0) == 0);
+}
+
+static void
+mbx_05_what_the_quota_leaves_over_keeps_the_worker_awake(void)
+{
+    struct turns turns;
+    struct script root = {.started = send_five,
+                          .note = serve_one_more,
+                          .test = turns_init(&turns)};
+    struct rgm_runtime_options options = {.workers = 1,
+                                          .provider = &fake_class,
+                                          .spin_us = RGM_SPIN_OFF,
+                                          .quota = 4};
+
+    rig_run_with(&options, &root);
+    rgi_check(turns.served == 5);
+}
+
+/* The least there can be: a return that its sender wants to see, a number of
+ * another worker's to give back, an order to stop. */
+struct parcel {
+    struct rgm_message message;
+    struct robot *sender;
+};
+RGM_MESSAGE_RETURNED(parcel, parcel_home);
+
+static void
+parcel_home(struct parcel *parcel, int status)
+{
+    rgi_check(status == -ENOSYS);
+    event_over(parcel->sender);
+}
+
+static void
+send_parcel(struct robot *self)
+{
+    static const struct script nobody_home = {.started = NULL};
+    struct rgm_address to = robot_spawn(self, &nobody_home);
+    struct parcel *parcel = parcel_take(&self->actor, 0);
+
+    turns_of(self)->blocks = fake_here(self)->blocks;
+    parcel->sender = self;
+    rgi_check(rgm_send(self, to, parcel) == 0);
+}
+
+static void
+field_b05_the_least_of_work_keeps_a_worker_awake(void)
+{
+    struct turns turns;
+    struct script root = {.started = send_parcel, .test = turns_init(&turns)};
+
+    run(1, &root);
+    rgi_check(turns.served == 1);
+}
+
+/* ------------------------------------------------------ answered elsewhere */
+
+RGM_ANSWER(robot, rgm_listen, on_far_listen);
+
+static void
+on_far_listen(struct robot *self, struct rgm_listen *listen)
+{
+    struct turns *turns = turns_of(self);
+
+    rgi_check(pthread_equal(pthread_self(), turns->thread));
+    rgi_check(rgm_status(listen) == 0 && listen->backlog == 1);
+    if (++turns->served == 200)
+        stop_runtime(self);
+    else
+        rgm_ask(self, listen, RGM_REPLY(robot, rgm_listen, on_far_listen));
+}
+
+static void
+ask_far(struct robot *self)
+{
+    turns_of(self)->thread = pthread_self();
+    fake_prepare(&self->listen, &self->listener, rgm_worker_address(1));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, on_far_listen));
+}
+
+/* What it writes on its thread, plainly, is there when the asker is told. */
+static void
+complete_on_worker_1(struct fake *fake, uint64_t deadline_ns)
+{
+    struct rgm_link *link = rgi_list_first(&fake->submitted);
+
+    (void)deadline_ns;
+    if (link == NULL)
+        return;
+    rgi_check(fake->worker == 1);
+    rgi_container_of(link, struct rgm_listen, operation.link)->backlog = 1;
+    (void)fake_complete_first(fake, 0);
+}
+
+static void
+mbx_14_an_operation_carried_out_elsewhere_is_answered_here(void)
+{
+    struct turns turns;
+    struct script root = {.started = ask_far, .test = turns_init(&turns)};
+
+    fake_plan.on_wait = complete_on_worker_1;
+    run(2, &root);
+    rgi_check(turns.served == 200);
+}
+
 /* ------------------------------------------------------------------ lateness */
+
+/* A worker that is never idle, and a tick every millisecond of a clock that
+ * goes on by ten microseconds with each look: none is late by much. */
+RGM_ANSWER(robot, rgm_sleep, on_metronome);
+
+static void
+on_metronome(struct robot *self, struct rgm_sleep *sleep)
+{
+    uint64_t late_ns = rgm_now(&self->actor) - turns_of(self)->mark;
+
+    rgi_check(rgm_status(sleep) == 0);
+    rgi_check(late_ns <= 100 * RGM_NS_PER_US);
+    if (++turns_of(self)->served == 100) {
+        stop_runtime(self);
+        return;
+    }
+    turns_of(self)->mark += RGM_NS_PER_MS;
+    rgm_sleep_until(sleep, rgm_here(self), turns_of(self)->mark);
+    rgm_ask(self, sleep, RGM_REPLY(robot, rgm_sleep, on_metronome));
+}
+
+static void
+tick_and_talk(struct robot *self)
+{
+    static struct script sender;
+
+    sender = (struct script){
+        .started = begin_sending, .note = send_self, .test = test_of(self)};
+    (void)robot_spawn(self, &sender);
+    turns_of(self)->mark = seen->now_ns + RGM_NS_PER_MS;
+    rgm_sleep_until(&self->sleep, rgm_here(self), turns_of(self)->mark);
+    rgm_ask(self, &self->sleep, RGM_REPLY(robot, rgm_sleep, on_metronome));
+}
+
+static uint64_t
+clock_that_goes_on(struct fake *fake)
+{
+    (void)fake;
+    return seen->now_ns += 10 * RGM_NS_PER_US;
+}
+
+static void
+field_b35_ticks_come_in_time_on_a_busy_worker(void)
+{
+    struct turns turns;
+    struct script root = {.started = tick_and_talk, .test = turns_init(&turns)};
+
+    turns.now_ns = 1;
+    fake_plan.now = clock_that_goes_on;
+    run(1, &root);
+    rgi_check(turns.served == 100);
+    rgi_check(turns.count > 100);
+}
+
+/* One that tries again and again what is refused, woken by a stream of control
+ * messages and of mail: once per delivery, and others get their turn. */
+static void
+try_again(struct robot *self, struct note *note)
+{
+    struct turns *turns = turns_of(self);
+
+    (void)note;
+    turns->count++;
+    rgi_check(robot_send(self, turns->other, 0) == -EAGAIN);
+    if (turns->served < 100)
+        rgi_check(robot_send(self, rgm_self(self), 0) == 0);
+}
+
+static void
+order_stops(struct robot *self, struct note *note)
+{
+    struct turns *turns = turns_of(self);
+
+    (void)note;
+    rgi_check(rgm_stop_actor(self, rgi_address_make(1, 1, 999)) == 0);
+    if (++turns->served < 100) {
+        rgi_check(robot_send(self, rgm_self(self), 0) == 0);
+    } else {
+        sem_post(&turns->gate);
+        stop_runtime(self);
+    }
+}
+
+static void
+stand_at_gate(struct robot *self, struct note *note)
+{
+    struct turns *turns = turns_of(self);
+
+    (void)note;
+    if (self->number++ == 0)
+        while (sem_wait(&turns->gate) != 0)
+            ;
+}
+
+static void
+begin_trying(struct robot *self)
+{
+    static struct script stuck, trier, orderer;
+    struct turns *turns = turns_of(self);
+    struct rgm_address address;
+
+    stuck = (struct script){.note = stand_at_gate, .test = turns};
+    trier = (struct script){.note = try_again, .test = turns};
+    orderer = (struct script){.note = order_stops, .test = turns};
+    turns->other = robot_spawn_on(self, 1, &stuck);
+    while (robot_send(self, turns->other, 0) == 0)
+        ;
+    address = robot_spawn(self, &trier);
+    rgi_check(robot_send(self, address, 0) == 0);
+    address = robot_spawn(self, &orderer);
+    rgi_check(robot_send(self, address, 0) == 0);
+}
+
+static void
+field_b31_a_refused_send_is_not_tried_for_ever_in_one_turn(void)
+{
+    struct turns turns;
+    struct script root = {.started = begin_trying, .test = turns_init(&turns)};
+    struct rgm_runtime_options options = {
+        .workers = 2, .provider = &fake_class, .lane_messages = 16};
+
+    sem_init(&turns.gate, 0, 0);
+    rig_run_with(&options, &root);
+    rgi_check(turns.served == 100);
+    rgi_check(turns.count >= 1 && turns.count <= 400);
+    sem_destroy(&turns.gate);
+}
 
 static uint64_t
 case_clock(struct fake *fake)
@@ -1069,6 +1318,11 @@ spn_04_a_spin_ends_by_its_budget_and_in_a_park(void)
     X(turn, wkr_08_waking_oneself_rings_no_bell)                               \
     X(turn, wkr_09_a_thousand_sends_to_a_sleeper_ring_once)                    \
     X(turn, wkr_12_whatever_may_wake_somebody_keeps_the_worker_awake)          \
+    X(turn, mbx_05_what_the_quota_leaves_over_keeps_the_worker_awake)          \
+    X(turn, mbx_14_an_operation_carried_out_elsewhere_is_answered_here)        \
+    X(turn, field_b05_the_least_of_work_keeps_a_worker_awake)                  \
+    X(turn, field_b31_a_refused_send_is_not_tried_for_ever_in_one_turn)        \
+    X(turn, field_b35_ticks_come_in_time_on_a_busy_worker)                     \
     X(turn, wkr_13_a_long_handler_delays_its_worker_and_it_shows)              \
     X(turn, wkr_16_endless_own_mail_does_not_shut_out_the_inbox)               \
     X(turn, field_b13_a_first_sleep_of_any_length_ends)                        \
