@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * commands_connection.c - which commands can be answered without any key?
+ */
+
+#include <stdio.h>
+
+#include "samples/kv/info.h"
+#include "samples/kv/verbs.h"
+
+void
+make_ping(struct plan *plan, const struct verb *verb)
+{
+    if (arguments_count(plan) == 1) {
+        raw_text(plan, "+PONG\r\n");
+    } else if (arguments_count(plan) == 2) {
+        plan->kind = PLAN_ECHO;
+        plan->echo = argument(plan, 1);
+    } else {
+        raw_bad_arity(plan, verb->name);
+    }
+}
+
+void
+make_echo(struct plan *plan, const struct verb *verb)
+{
+    (void)verb;
+    plan->kind = PLAN_ECHO;
+    plan->echo = argument(plan, 1);
+}
+
+void
+make_select(struct plan *plan, const struct verb *verb)
+{
+    int64_t number = 0;
+
+    (void)verb;
+    if (!bytes_to_number(argument(plan, 1), &number))
+        raw_not_an_integer(plan);
+    else if (number != 0)
+        raw_text(plan, "-ERR DB index is out of range\r\n");
+    else
+        raw_ok(plan);
+}
+
+void
+make_quit(struct plan *plan, const struct verb *verb)
+{
+    (void)verb;
+    raw_ok(plan);
+    plan->kind = PLAN_QUIT;
+}
+
+void
+make_reset(struct plan *plan, const struct verb *verb)
+{
+    (void)verb;
+    raw_text(plan, "+RESET\r\n");
+}
+
+void
+make_hello(struct plan *plan, const struct verb *verb)
+{
+    int64_t version = 2;
+
+    (void)verb;
+    if (arguments_count(plan) > 1 &&
+        (!bytes_to_number(argument(plan, 1), &version) || version != 2)) {
+        raw_text(plan, "-NOPROTO unsupported protocol version\r\n");
+        return;
+    }
+    plan->raw_bytes = (size_t)snprintf(
+        plan->raw, sizeof(plan->raw),
+        "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$%zu\r\n%s\r\n"
+        "$5\r\nproto\r\n:2\r\n$2\r\nid\r\n:%llu\r\n$4\r\nmode\r\n"
+        "$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
+        "$7\r\nmodules\r\n*0\r\n",
+        sizeof(INFO_REDIS_VERSION) - 1, INFO_REDIS_VERSION,
+        (unsigned long long)plan->id);
+    plan->kind = PLAN_RAW;
+}
+
+static bool
+is_plain_name(struct bytes name)
+{
+    for (size_t i = 0; i < name.length_bytes; i++)
+        if (name.data[i] < '!' || name.data[i] > '~')
+            return false;
+    return true;
+}
+
+void
+make_client(struct plan *plan, const struct verb *verb)
+{
+    struct bytes what = argument(plan, 1);
+    uint32_t count = arguments_count(plan);
+
+    (void)verb;
+    if (bytes_is(what, "id") && count == 2)
+        raw_number(plan, plan->id);
+    else if (bytes_is(what, "getname") && count == 2)
+        raw_text(plan, "$-1\r\n");
+    else if (bytes_is(what, "setname") && count == 3 &&
+             !is_plain_name(argument(plan, 2)))
+        raw_text(plan, "-ERR Client names cannot contain spaces, newlines or "
+                       "special characters.\r\n");
+    else if ((bytes_is(what, "setname") && count == 3) ||
+             (bytes_is(what, "setinfo") && count == 4))
+        raw_ok(plan);
+    else if (bytes_is(what, "id"))
+        raw_bad_arity(plan, "client|id");
+    else if (bytes_is(what, "getname"))
+        raw_bad_arity(plan, "client|getname");
+    else if (bytes_is(what, "setname"))
+        raw_bad_arity(plan, "client|setname");
+    else
+        raw_bad_subcommand(plan, "CLIENT");
+}
+
+/* What CONFIG GET knows. */
+static const struct {
+    const char *name;
+    const char *value;
+} settings[] = {
+    {"appendonly", "no"}, {"databases", "1"},
+    {"maxmemory", "0"},   {"proto-max-bulk-len", "536870912"},
+    {"save", ""},         {"timeout", "0"},
+};
+#define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+static void
+make_config_get(struct plan *plan)
+{
+    char found[PLAN_RAW_MAX / 2];
+    size_t length = 0;
+    int count = 0;
+
+    found[0] = '\0';
+    for (size_t at = 0; at < SETTINGS_COUNT; at++) {
+        bool wanted = false;
+
+        for (uint32_t i = 2; i < arguments_count(plan); i++)
+            wanted = wanted || bytes_is(argument(plan, i), "*") ||
+                     bytes_is(argument(plan, i), settings[at].name);
+        if (!wanted)
+            continue;
+        length += (size_t)snprintf(
+            found + length, sizeof(found) - length,
+            "$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(settings[at].name),
+            settings[at].name, strlen(settings[at].value), settings[at].value);
+        count += 2;
+    }
+    plan->raw_bytes = (size_t)snprintf(plan->raw, sizeof(plan->raw),
+                                       "*%d\r\n%s", count, found);
+    plan->kind = PLAN_RAW;
+}
+
+void
+make_config(struct plan *plan, const struct verb *verb)
+{
+    (void)verb;
+    if (bytes_is(argument(plan, 1), "resetstat"))
+        raw_ok(plan);
+    else if (!bytes_is(argument(plan, 1), "get"))
+        raw_bad_subcommand(plan, "CONFIG");
+    else if (arguments_count(plan) < 3)
+        raw_bad_arity(plan, "config|get");
+    else
+        make_config_get(plan);
+}
+
+void
+make_command(struct plan *plan, const struct verb *verb)
+{
+    (void)verb;
+    if (arguments_count(plan) == 1 || bytes_is(argument(plan, 1), "docs") ||
+        bytes_is(argument(plan, 1), "info") ||
+        bytes_is(argument(plan, 1), "list"))
+        raw_text(plan, "*0\r\n");
+    else if (bytes_is(argument(plan, 1), "count"))
+        raw_number(plan, verbs_count());
+    else
+        raw_bad_subcommand(plan, "COMMAND");
+}
