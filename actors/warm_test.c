@@ -110,8 +110,8 @@ count_allocations(void)
 
 #endif
 
-#define WARM_UP 2000
-#define ROUNDS 20000
+#define WARM_UP 1000
+#define ROUNDS 4000
 
 struct warm {
     unsigned rounds;
@@ -125,7 +125,7 @@ struct warm {
 
 #define warm_of(self) ((struct warm *)test_of(self))
 
-/* One more round; after the first two thousand nothing may be allocated. */
+/* One more round; after the first thousand nothing may be allocated. */
 static void
 round_over(struct robot *self)
 {
