@@ -436,8 +436,9 @@ cancelled_connect_leaks_nothing(void)
         rgm_stream_connect(&connects[i], desk_here, &streams[i],
                            &listen.endpoint);
         desk_start(&hall.desk, &connects[i]);
+        if (i == 0) /* it finds room; of the others nobody knows who does */
+            rgi_check(desk_await(&hall.desk, &connects[0]) == 0);
     }
-    rgi_check(desk_await(&hall.desk, &connects[0]) == 0);
     for (int i = 1; i < 4; i++)
         desk_cancel(&hall.desk, &connects[i]);
     for (int i = 0; i < 4; i++) {
