@@ -69,7 +69,7 @@ free_append(struct rgi_slab *slab, unsigned class, void *memory)
 static void
 store_add(struct rgi_slab_store *store, struct rgi_slab_chunk *chunk)
 {
-    void *first = ck_pr_load_ptr(&store->first);
+    void *first = NULL; /* a guess; the exchange says what there is */
     void *seen;
 
     for (;;) {
@@ -89,8 +89,6 @@ claim_spare(struct rgi_slab *slab, unsigned class)
     struct rgi_slab_block **spare = &slab->store->spare[class];
     struct rgi_slab_block *block;
 
-    if (ck_pr_load_ptr(spare) == NULL)
-        return false;
     block = ck_pr_fas_ptr(spare, NULL);
     /* slab-spare: observes the links and whatever was written before. */
     ck_pr_fence_acquire();
@@ -177,7 +175,7 @@ rgi_slab_give_away(struct rgi_slab *slab, void *memory, size_t size_bytes)
         rgi_free(memory);
         return;
     }
-    first = ck_pr_load_ptr(spare);
+    first = NULL; /* a guess; the exchange says what there is */
     for (;;) {
         block->next = first;
         /* slab-spare: publishes the block to whoever takes the list. */
