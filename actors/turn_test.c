@@ -181,6 +181,52 @@ field_b34_a_handler_that_feeds_itself_leaves_others_their_share(void)
     rgi_check(turns.count <= 1024L * COMPLETIONS);
 }
 
+/* Actors that only make the next one: no delivery is ever made. */
+static void
+make_next(struct robot *self)
+{
+    struct rgm_address address;
+    int status = rgm_spawn(self, &robot_behaviour, self->script, &address);
+
+    rgi_check(status == 0 || status == -EPIPE); /* until the end */
+    turns_of(self)->count++;
+    rgm_stop(self);
+}
+
+static void
+ask_and_start_chain(struct robot *self)
+{
+    static struct script link;
+
+    link = (struct script){.started = make_next, .test = test_of(self)};
+    (void)robot_spawn(self, &link);
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, on_listen));
+}
+
+/* Not at the first look, which is for the new entry, but at a later one. */
+static void
+complete_later(struct fake *fake, uint64_t deadline_ns)
+{
+    (void)deadline_ns;
+    if (seen->mark++ % 2 == 1)
+        (void)fake_complete_first(fake, 0);
+}
+
+static void
+field_b34_a_chain_of_spawns_leaves_the_provider_its_share(void)
+{
+    struct turns turns;
+    struct script root = {.started = ask_and_start_chain,
+                          .test = turns_init(&turns)};
+
+    fake_plan.on_wait = complete_later;
+    fake_plan.never_beckons = true;
+    run(1, &root);
+    rgi_check(turns.served == COMPLETIONS);
+    rgi_check(turns.count <= 1024L * COMPLETIONS);
+}
+
 /* ------------------------------------------------------------ the wait itself */
 
 /* With nothing left, looking and waiting is one call: no look right before. */
@@ -1312,6 +1358,7 @@ spn_04_a_spin_ends_by_its_budget_and_in_a_park(void)
     X(turn, wkr_01_what_is_woken_meanwhile_is_in_a_later_batch)                \
     X(turn, wkr_02_one_that_wakes_itself_does_not_keep_others_waiting)         \
     X(turn, field_b34_a_handler_that_feeds_itself_leaves_others_their_share)   \
+    X(turn, field_b34_a_chain_of_spawns_leaves_the_provider_its_share)         \
     X(turn, wkr_04_an_idle_worker_waits_without_looking_first)                 \
     X(turn, wkr_05_all_completions_are_published_before_anybody_runs)          \
     X(turn, wkr_07_mail_completions_timers_and_a_stop_end_the_wait)            \
