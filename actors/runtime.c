@@ -147,6 +147,7 @@ worker_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     worker->timers = rgi_alloc(sizeof(*worker->timers));
     if (worker->timers == NULL)
         return -ENOMEM;
+    rgi_janitor_init(worker);
     worker->spawn_turn = number;
     return rgi_spinner_init(&worker->spinner,
                             spin_ns < LEAST_SPIN_NS ? spin_ns : LEAST_SPIN_NS,

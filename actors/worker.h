@@ -231,6 +231,9 @@ struct rgm_worker {
     uint32_t kept_free;
     uint32_t kept_count;
 
+    /* drop.c */
+    struct rgm_actor janitor; /* asks for what nobody else is left to ask */
+
     /* operations.c */
     struct rgm_provider *provider;
     struct rgi_timers *timers;
@@ -530,6 +533,10 @@ void rgi_guest_spawn_arrived(struct rgm_worker *worker,
 int rgi_guest_spawn(struct rgm_worker *guest, uint32_t number,
                     const struct rgm_behaviour *behaviour,
                     const void *argument, struct rgm_address *ret_address);
+
+/* ---- drop.c ---- */
+
+void rgi_janitor_init(struct rgm_worker *worker);
 
 /* ---- spinner.c ---- */
 

@@ -711,6 +711,7 @@ struct departure {
     void (*play)(struct rgm_actor *self, struct departure *departure);
     void *argument;
     rgm_answer_function *then; /* after each answer */
+    struct rgm_stream *leaves; /* dropped as the last thing */
     struct rgm_actor *actor;
     uint32_t asked, answered;
     bool over; /* under the stage's lock */
@@ -750,7 +751,13 @@ static void
 quitter_stopped(struct quitter *self)
 {
     struct stage *stage = self->departure->stage;
+    struct rgm_stream *leaves = self->departure->leaves;
 
+    if (leaves != NULL) {
+        rgi_check(rgm_stream_drop(self, leaves) == 0);
+        rgi_check(!leaves->socket.open);
+        rgi_check(rgm_stream_drop(self, leaves) == 0); /* nothing is open */
+    }
     pthread_mutex_lock(&stage->lock);
     self->departure->over = true;
     pthread_cond_broadcast(&stage->answered);
@@ -860,6 +867,30 @@ opl_15_cleanup_works_while_all_else_is_cancelled(struct stage *stage)
     }
     rgi_check(stage_close_stream(stage, &busy) == 0);
     peer_close(busy_peer);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+static void
+leave_at_once(struct rgm_actor *self, struct departure *departure)
+{
+    (void)self;
+    (void)departure;
+}
+
+/* An actor that is stopped from outside has no answer left to close in. */
+void
+dropped_in_stopped_is_closed(struct stage *stage)
+{
+    struct rgm_stream near;
+    struct departure departure = {
+        .stage = stage, .play = leave_at_once, .leaves = &near};
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    depart(&departure);
+    peer_expect_end(peer);
     peer_close(peer);
     stage_close(stage);
 }

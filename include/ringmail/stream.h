@@ -272,6 +272,24 @@ RGM_API void rgm_stream_close(struct rgm_close *close,
 RGM_API void rgm_listener_close(struct rgm_close *close,
                                 struct rgm_listener *listener);
 
+/*
+ * Close without an answer, at once as far as the caller is concerned: the
+ * handle is empty afterwards. The one thing of this page that may be done in
+ * an actor's `stopped`, which is where an actor that was stopped from outside
+ * lets go of its connections. A handle that is not open: nothing happens.
+ *
+ * Owns:    nothing is kept of the handle.
+ * Returns: 0
+ *          -EBUSY   operations on it are out
+ *          -ENOMEM  no memory for the close; the handle is as it was
+ *          -EINVAL  the caller is a guest
+ */
+#define rgm_stream_drop(self, stream)                                         \
+    rgm_socket_drop(&(self)->actor, &(stream)->socket)
+#define rgm_listener_drop(self, listener)                                     \
+    rgm_socket_drop(&(self)->actor, &(listener)->socket)
+RGM_API int rgm_socket_drop(struct rgm_actor *self, struct rgm_socket *socket);
+
 /* Prepare: options and names. Answer: 0; -EINVAL for an option or value that
  * is none; -ENOTSUP for one this socket does not have; -EBADF. */
 RGM_API void rgm_socket_set(struct rgm_socket_option *option,
