@@ -24,7 +24,7 @@ struct failure {
     int last_status;
     long number;
     struct rgm_order order;
-    pthread_t thread;
+    const struct robot *lost;
 };
 
 #define failure_of(self) ((struct failure *)test_of(self))
@@ -216,6 +216,7 @@ keep_it(struct robot *self, struct question *question)
 static void
 ask_for_ever(struct robot *self)
 {
+    failure_of(self)->lost = self;
     fake_prepare(&self->listen, &self->listener, rgm_here(self));
     rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, never_told));
 }
@@ -277,6 +278,9 @@ urg_24_what_is_in_flight_is_given_up_and_all_else_comes_home(void)
         rgi_check(failure.withdrawn == 1);
         rgi_check(failure.last_status == -ESRCH);
         rgi_check(failure.stopped == 1); /* the root; not the loser */
+        /* whose memory nobody else has had since */
+        rgi_check(rgm_address_same(rgm_self(failure.lost), failure.loser));
+        rgi_check(failure.lost->script->question == keep_it);
         rgi_check(atomic_load(&fake_plan.closed_in_flight) == 1);
     }
 }
@@ -306,15 +310,12 @@ ask_in_order(struct robot *self)
                RGM_REPLY(robot, question, never_in_turn));
 }
 
+/* In a wait that may block: all that could be delivered has been. */
 static void
-fail_when_arrived(struct fake *fake, uint64_t deadline_ns)
+fail_when_idle(struct fake *fake, uint64_t deadline_ns)
 {
-    struct rgm_worker *worker = rgi_current;
-
-    (void)deadline_ns;
-    if (worker->number == 0 && fake->head.in_flight == 1 &&
-        worker->messages_out == 1)
-        fail_worker(0);
+    if (deadline_ns != 0 && fake->head.in_flight == 1)
+        fail_worker(fake->worker);
 }
 
 static void
@@ -337,7 +338,7 @@ an_order_behind_a_lost_operation_is_given_up_too(void)
     struct script root = {.started = spawn_orderly, .test = &failure};
 
     fake_reset();
-    fake_plan.on_wait = fail_when_arrived;
+    fake_plan.on_wait = fail_when_idle;
     run_to_failure(1, &root, 1);
     rgi_check(failure.told == 0 && failure.stopped == 0);
 }

@@ -286,13 +286,15 @@ static void
 spawn_refused(struct robot *self)
 {
     struct life *life = life_of(self);
+    uint32_t slots = self->actor.worker->slots.used;
     struct rgm_address untouched = {7};
     struct rgm_behaviour small = counted_behaviour, loose = counted_behaviour;
 
     life->value = -EDOM;
-    for (uint32_t i = 0; i < 2; i++)
-        rgi_check(rgm_spawn_on(self, i, &counted_behaviour, life, &untouched) ==
-                  -EDOM);
+    for (uint32_t i = 0; i < 20; i++)
+        rgi_check(rgm_spawn_on(self, i % 2, &counted_behaviour, life,
+                               &untouched) == -EDOM);
+    rgi_check(self->actor.worker->slots.used <= slots + 1);
     small.size_bytes = sizeof(struct rgm_actor) - 1;
     loose.handlers = NULL;
     rgi_check(rgm_spawn(self, &small, life, &untouched) == -EINVAL);
@@ -312,7 +314,7 @@ a_refused_spawn_leaves_nothing(void)
     struct script root = {.started = spawn_refused, .test = &life};
 
     rig_run(2, &root);
-    rgi_check(life.factories == 2 && life.started == 0 && life.stopped == 0);
+    rgi_check(life.factories == 20 && life.started == 0 && life.stopped == 0);
 }
 
 static void

@@ -1354,6 +1354,44 @@ spn_04_a_spin_ends_by_its_budget_and_in_a_park(void)
     rgi_check(counters.parks >= 5);
 }
 
+/* Four microseconds, when five would be spun: the deadline is waited for. */
+RGM_ANSWER(robot, rgm_sleep, on_short);
+
+static void
+on_short(struct robot *self, struct rgm_sleep *sleep)
+{
+    if (++turns_of(self)->served == 20)
+        stop_runtime(self);
+    else
+        rgm_ask(self, sleep, RGM_REPLY(robot, rgm_sleep, on_short));
+}
+
+static void
+sleep_shortly(struct robot *self)
+{
+    rgm_sleep_for(&self->sleep, rgm_here(self), 4 * RGM_NS_PER_US);
+    rgm_ask(self, &self->sleep, RGM_REPLY(robot, rgm_sleep, on_short));
+}
+
+static void
+spn_04_nobody_spins_past_a_deadline(void)
+{
+    struct rgm_counters counters;
+    struct turns turns;
+    struct script root = {.started = sleep_shortly, .test = turns_init(&turns)};
+    struct rgm_runtime_options options = {
+        .workers = 1, .provider = &fake_class, .spin_us = 20};
+    struct rgm_runtime *runtime = rig_make_with(&options);
+
+    turns.now_ns = 1;
+    fake_plan.now = case_clock;
+    fake_plan.on_wait = pass_time;
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &root) == 0);
+    rgi_check(rgm_runtime_counters(runtime, 0, &counters) == 0);
+    rig_destroy(runtime);
+    rgi_check(counters.spins_hit == 0 && counters.spins_missed == 0);
+}
+
 #define CASES(X)                                                               \
     X(turn, wkr_01_what_is_woken_meanwhile_is_in_a_later_batch)                \
     X(turn, wkr_02_one_that_wakes_itself_does_not_keep_others_waiting)         \
@@ -1380,6 +1418,7 @@ spn_04_a_spin_ends_by_its_budget_and_in_a_park(void)
     X(turn, field_b80_a_sleep_takes_two_turns)                                 \
     X(turn, spn_01_without_a_budget_nobody_looks)                              \
     X(turn, spn_04_a_spin_ends_by_its_budget_and_in_a_park)                    \
+    X(turn, spn_04_nobody_spins_past_a_deadline)                               \
     X(turn, spn_05_an_idle_runtime_does_nothing_at_all)
 
 RGI_CASES(CASES)
