@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 #include "actors/rig.h"
 
@@ -131,6 +132,37 @@ field_b07_a_word_from_outside_at_any_moment(void)
             rgi_check(rgm_call(runtime, &question) == 0);
         }
         rgm_guest_close(&guest);
+        rgm_runtime_stop(runtime);
+        rgi_check(rgm_runtime_wait(runtime) == 0);
+        check_parks(runtime, &counters);
+        rig_destroy(runtime);
+    }
+}
+
+/* The counter of a bell is full, so that one more would not fit: who rings
+ * never blocks, and is heard. */
+static void
+field_b11_a_full_bell_is_heard(void)
+{
+    for (unsigned way = 0; way < WAYS; way++) {
+        static const struct script other = {.question = pong};
+        struct rgm_runtime *runtime = make(way, 1);
+        struct rgm_counters counters;
+        struct rgm_address address;
+
+        rgi_check(rgm_runtime_start(runtime) == 0);
+        rgi_check(rgm_runtime_spawn(runtime, 0, &robot_behaviour, &other,
+                                    &address) == 0);
+        for (uint64_t i = rgi_scale(50000); i > 0; i--) {
+            uint64_t almost_full = UINT64_MAX - 1;
+            struct question question;
+
+            if (write(runtime->places[0].bell, &almost_full,
+                      sizeof(almost_full)) < 0)
+                rgi_check(errno == EAGAIN);
+            question_prepare(&question, address);
+            rgi_check(rgm_call(runtime, &question) == 0);
+        }
         rgm_runtime_stop(runtime);
         rgi_check(rgm_runtime_wait(runtime) == 0);
         check_parks(runtime, &counters);
@@ -343,6 +375,7 @@ field_b10_every_way_of_sleeping_hears_every_wake(void)
     X(wake, field_b01_two_that_only_wake_each_other)                           \
     X(wake, field_b07_a_word_from_outside_at_any_moment)                       \
     X(wake, tsk_07_a_storm_of_wakes_is_one_entry_and_one_delivery_at_a_time)   \
+    X(wake, field_b11_a_full_bell_is_heard)                                    \
     X(wake, field_b28_bells_are_far_fewer_than_messages)                       \
     X(wake, field_b10_every_way_of_sleeping_hears_every_wake)
 
