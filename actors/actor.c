@@ -224,14 +224,14 @@ run_hooks_before(struct rgm_worker *worker, struct rgm_actor *actor)
 void
 rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
 {
-    const struct rgm_behaviour *behaviour = actor->dispatch->behaviour;
+    rgm_hook_function *settled = actor->dispatch->settled;
 
     worker->running = actor;
     if (actor->flags & (RGI_ACTOR_STARTS | RGI_ACTOR_RETIRES))
         run_hooks_before(worker, actor);
     deliver_line(worker, actor);
-    if (behaviour->settled != NULL && actor->life == RGI_LIFE_RUNNING)
-        behaviour->settled(actor);
+    if (settled != NULL && actor->life == RGI_LIFE_RUNNING)
+        settled(actor);
     if (actor->life == RGI_LIFE_STOPPING) {
         begin_stopping(worker, actor);
         if (actor->out_count == 0 && !actor->ready)

@@ -15,6 +15,27 @@
 
 #define COUNTERS_WORDS (sizeof(struct rgm_counters) / sizeof(uint64_t))
 
+/* What was sent and is not out; nothing is counted twice on the hot path. */
+static uint64_t
+home_count(const struct rgm_worker *worker)
+{
+    uint64_t sent =
+        worker->counters.sent_local + worker->counters.sent_remote;
+
+    return sent > worker->messages_out ? sent - worker->messages_out : 0;
+}
+
+static uint64_t
+ready_count(const struct rgm_worker *worker)
+{
+    const struct rgm_actor *actor = worker->ready_first;
+    uint64_t count = 0;
+
+    for (; actor != NULL; actor = actor->ready_next)
+        count++;
+    return count;
+}
+
 void
 rgi_counters_publish(struct rgm_worker *worker)
 {
@@ -22,9 +43,10 @@ rgi_counters_publish(struct rgm_worker *worker)
 
     rgi_gauge(worker, actors, worker->actors_count);
     rgi_gauge(worker, messages_out, worker->messages_out);
+    rgi_gauge(worker, home, home_count(worker));
     rgi_gauge(worker, kept, worker->kept_count);
     rgi_gauge(worker, in_flight, worker->operations_out);
-    rgi_gauge(worker, ready, worker->ready_count);
+    rgi_gauge(worker, ready, ready_count(worker));
     if (provider == NULL)
         return;
     rgi_gauge(worker, kernel_entries, provider->kernel_entries);

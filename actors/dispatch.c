@@ -58,6 +58,7 @@ make_sized(const struct rgm_behaviour *behaviour, unsigned bits,
     if (dispatch == NULL)
         return NULL;
     dispatch->behaviour = behaviour;
+    dispatch->settled = behaviour->settled;
     dispatch->shift = 64 - bits;
     for (unsigned i = 0; i < TRIALS; i++) {
         if (place_all(dispatch, seed))

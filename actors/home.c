@@ -148,6 +148,7 @@ outbox_put(struct rgm_worker *worker, struct rgm_message *message,
         worker->dirty_since_ns = 0; /* the next look at the clock says */
         worker->next_look = worker->counters.deliveries + DELIVERIES_TO_LOOK;
     }
+    worker->attention = true;
     worker->dirty |= UINT64_C(1) << destination;
     rgi_outbox_add(outbox, message);
     if (outbox->count >= RGI_OUTBOX_FLUSH_AT || worker->is_guest)
@@ -158,6 +159,7 @@ void
 rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
              uint32_t destination)
 {
+    message->holder = (uint16_t)destination;
     outbox_put(worker, message, destination);
 }
 
@@ -184,30 +186,34 @@ one_way_home(struct rgm_worker *worker, struct rgm_message *message)
         give_back(worker, message);
 }
 
-/* Expanded in both places: most answers are at home at once. */
-__attribute__((always_inline)) static inline void
-come_home(struct rgm_worker *worker, struct rgm_message *message)
+/* An answer goes into its asker's line. */
+static inline void
+answer_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    message->flags =
+        (uint8_t)((message->flags & RGI_MESSAGE_TAKEN) | RGI_MESSAGE_ANSWER);
+    rgi_actor_push(worker, rgi_request_of(message)->asker, message);
+}
+
+static inline void
+credit(struct rgm_worker *worker, struct rgm_message *message)
 {
     worker->messages_out--;
-    rgi_count(worker, home);
     rgi_lane_credit(worker, message);
-    if (__builtin_expect(message->flags & RGI_MESSAGE_LOST, 0)) {
-        rgi_request_lost(worker, rgi_request_of(message));
-        return;
-    }
-    message->flags &= (uint8_t)~RGI_MESSAGE_URGENT;
-    if (message->type->kind == RGM_KIND_MESSAGE) {
-        one_way_home(worker, message);
-        return;
-    }
-    message->flags |= RGI_MESSAGE_ANSWER;
-    rgi_actor_push(worker, rgi_request_of(message)->asker, message);
 }
 
 void
 rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
 {
-    come_home(worker, message);
+    credit(worker, message);
+    if (__builtin_expect(message->flags & RGI_MESSAGE_LOST, 0)) {
+        rgi_request_lost(worker, rgi_request_of(message));
+    } else if (message->type->kind != RGM_KIND_MESSAGE) {
+        answer_home(worker, message);
+    } else {
+        message->flags &= (uint8_t)~RGI_MESSAGE_URGENT;
+        one_way_home(worker, message);
+    }
 }
 
 /* ---- going home ---- */
@@ -240,19 +246,29 @@ push_to_guest(struct rgm_worker *worker, struct rgm_message *message,
 static inline void
 home_here(struct rgm_worker *worker, struct rgm_message *message)
 {
-    enum rgm_message_kind kind = (enum rgm_message_kind)message->type->kind;
-    bool now = false;
+    const struct rgm_message_type *type = message->type;
 
     if (!worker->is_guest && worker->mail.urgent[RGI_LOCAL].first == NULL) {
-        if (kind == RGM_KIND_REQUEST)
-            now = rgi_request_of(message)->asker != worker->running;
-        else if (kind == RGM_KIND_MESSAGE)
-            now = message->type->returned == NULL;
+        if (type->kind == RGM_KIND_MESSAGE && type->returned == NULL) {
+            rgi_come_home(worker, message);
+            return;
+        }
     }
-    if (now)
-        come_home(worker, message);
-    else
-        rgi_mail_post_local(&worker->mail, message);
+    worker->attention = true;
+    rgi_mail_post_local(&worker->mail, message);
+}
+
+/* The common case, first: an answer for another actor of this worker. */
+static inline bool
+answer_is_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (worker->is_guest || worker->mail.urgent[RGI_LOCAL].first != NULL ||
+        message->type->kind != RGM_KIND_REQUEST ||
+        rgi_request_of(message)->asker == worker->running)
+        return false;
+    credit(worker, message);
+    answer_home(worker, message);
+    return true;
 }
 
 void
@@ -262,6 +278,8 @@ rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
     uint32_t home = rgm_address_worker(message->from);
 
     message->status = status;
+    if (home == worker->number && answer_is_home(worker, message))
+        return;
     message->flags |= RGI_MESSAGE_URGENT;
     message->holder = RGI_HOLDER_HOME;
     if (home == worker->number)

@@ -21,14 +21,16 @@
 
 #include "actors/worker.h"
 
-static struct rgi_lane *
+/* The lanes with a destination lie side by side: the ordinary one, and that of
+ * types answered late. A lane's name is its place, from 1. */
+static inline struct rgi_lane *
 lane_of(struct rgm_worker *worker, const struct rgm_message *message,
         uint32_t destination, uint16_t *ret_name)
 {
-    uint32_t late = message->type->late;
+    uint32_t place = 2 * destination + message->type->late;
 
-    *ret_name = (uint16_t)((destination + 1) | (late ? RGI_LANE_LATE : 0u));
-    return &worker->lanes[destination + (late ? worker->workers_count : 0)];
+    *ret_name = (uint16_t)(place + 1);
+    return &worker->lanes[place];
 }
 
 static bool
@@ -82,15 +84,7 @@ rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
 static inline uint32_t
 destination_of(uint16_t name)
 {
-    return (name & (RGI_LANE_LATE - 1u)) - 1;
-}
-
-static struct rgi_lane *
-lane_named(struct rgm_worker *worker, uint16_t name)
-{
-    uint32_t late = name & RGI_LANE_LATE ? worker->workers_count : 0;
-
-    return &worker->lanes[destination_of(name) + late];
+    return (name - 1u) / 2;
 }
 
 static void
@@ -137,11 +131,8 @@ void
 rgi_lanes_leave(struct rgm_worker *worker, const struct rgm_actor *actor)
 {
     for (uint32_t i = 0; i < 2 * worker->workers_count; i++) {
-        uint32_t late = i < worker->workers_count ? 0 : RGI_LANE_LATE;
-        uint32_t name = (i % worker->workers_count + 1) | late;
-
         if (worker->lanes[i].waiting.first != NULL)
-            lane_leave(worker, &worker->lanes[i], (uint16_t)name, actor);
+            lane_leave(worker, &worker->lanes[i], (uint16_t)(i + 1), actor);
     }
 }
 
@@ -153,8 +144,8 @@ rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message)
 
     if (name == RGI_LANE_NONE)
         return;
-    lane = lane_named(worker, name);
-    rgi_assert(lane->count > 0 && lane->bytes >= message->charged_bytes);
+    lane = &worker->lanes[name - 1];
+    rgi_assert_slow(lane->count > 0 && lane->bytes >= message->charged_bytes);
     lane->count--;
     lane->bytes -= message->charged_bytes;
     message->lane = RGI_LANE_NONE;

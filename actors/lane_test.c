@@ -99,7 +99,7 @@ fill_thrice(struct robot *self)
 
     if (self->number == 0)
         spawn_counter(self, 1);
-    if (self->actor.worker->lanes[1].count == 0) {
+    if (self->actor.worker->lanes[2].count == 0) {
         long passed;
 
         rgi_check(test->handled == self->number * test->passed);
@@ -384,7 +384,7 @@ static void
 look_at_lane_and_reply(struct robot *self, struct question *question)
 {
     /* the asker lives here: charged until it is home */
-    rgi_check(self->actor.worker->lanes[1].count > 0);
+    rgi_check(self->actor.worker->lanes[2].count > 0);
     rgm_reply(self, question, 0);
 }
 
@@ -398,8 +398,8 @@ on_forwarded(struct robot *self, struct question *question)
     rgi_check(rgm_status(question) == 0);
     if (++test->answered < MANY)
         return;
-    rgi_check(self->actor.worker->lanes[1].count == 0);
-    rgi_check(self->actor.worker->lanes[1].bytes == 0);
+    rgi_check(self->actor.worker->lanes[2].count == 0);
+    rgi_check(self->actor.worker->lanes[2].bytes == 0);
     rgm_stop(self);
 }
 

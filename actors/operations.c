@@ -121,6 +121,7 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
     }
     worker->operations_out++;
     worker->entries_new = true;
+    worker->attention = true;
     if (!here)
         rgi_list_push_back(&worker->remote, &operation->remote);
 }
@@ -147,6 +148,7 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         if (worker->failure != 0)
             return;
         worker->entries_new = true;
+    worker->attention = true;
         rgi_operation_cancel(operation, worker->provider);
         return;
     }

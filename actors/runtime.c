@@ -284,6 +284,23 @@ options_for(const struct rgm_runtime *runtime, uint32_t number,
     };
 }
 
+/* Of a provider without words to peek at, these say: always something. */
+static const uint32_t nothing_seen, something_there = 1;
+
+static void
+provider_meet(struct rgm_worker *worker)
+{
+    struct rgm_provider *provider = worker->provider;
+
+    worker->peek = provider->peek;
+    if (worker->peek.tail == NULL)
+        worker->peek = (struct rgm_peek){.tail = &something_there,
+                                         .head = &nothing_seen,
+                                         .flags = &nothing_seen};
+    /* Deadlines are of the provider's clock. */
+    rgi_timers_init(worker->timers, provider->ops->now(provider));
+}
+
 static int
 provider_open(struct rgm_worker *worker)
 {
@@ -299,9 +316,8 @@ provider_open(struct rgm_worker *worker)
     if (status != 0 && ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
                                     (uint32_t)status))
         snprintf(runtime->error_text, sizeof(runtime->error_text), "%s", why);
-    if (status == 0) /* deadlines are of the provider's clock */
-        rgi_timers_init(worker->timers,
-                        worker->provider->ops->now(worker->provider));
+    if (status == 0)
+        provider_meet(worker);
     return status;
 }
 

@@ -195,8 +195,17 @@ scope_join(struct rgm_actor *self, struct rgm_request *request,
     request->order = NULL;
     request->gather = NULL;
     request->asker_flags = 0;
-    rgi_list_push_back(&self->scope, &request->scope);
     self->out_count++;
+}
+
+/* What an end of the asker has to reach is in its scope: operations, asks in
+ * line for allowance, and what is in an order. What another actor has is only
+ * counted. */
+static inline void
+scope_enter(struct rgm_actor *self, struct rgm_request *request)
+{
+    if (!rgi_list_is_linked(&request->scope))
+        rgi_list_push_back(&self->scope, &request->scope);
 }
 
 void
@@ -230,11 +239,15 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
         rgi_request_fail(worker, request, -ESRCH);
         return;
     }
-    if (message->type->kind == RGM_KIND_OPERATION &&
-        rgi_operate_here(worker, message))
-        return;
+    if (message->type->kind == RGM_KIND_OPERATION) {
+        scope_enter(self, request);
+        if (rgi_operate_here(worker, message))
+            return;
+    }
     if (rgi_lane_enter(worker, message, destination))
         rgi_post(worker, message, destination);
+    else
+        scope_enter(self, request);
 }
 
 /* A record that is out already cannot be asked, nor answered with an error:
@@ -243,16 +256,16 @@ static inline void
 check_at_home(const struct rgm_request *request)
 {
     rgi_assert(request->message.state == RGI_MESSAGE_HOME);
-    rgi_assert(request->message.type != NULL &&
-               request->message.type->kind != RGM_KIND_MESSAGE);
+    rgi_assert_slow(request->message.type != NULL &&
+                    request->message.type->kind != RGM_KIND_MESSAGE);
 }
 
 static inline void
 ask_begin(struct rgm_actor *self, struct rgm_request *request,
           rgm_answer_function *answer)
 {
-    rgi_assert(rgi_is_owner(self->worker));
-    rgi_assert(self->life != RGI_LIFE_STOPPED); /* nobody to be answered */
+    rgi_assert_slow(rgi_is_owner(self->worker));
+    rgi_assert_slow(self->life != RGI_LIFE_STOPPED); /* nobody to answer to */
     check_at_home(request);
     header_set(&request->message, self);
     count_sent(self->worker, rgm_address_worker(request->message.to));
@@ -337,6 +350,7 @@ rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
     bool full = rgm_order_full(order);
 
     ask_begin(self, request, answer);
+    scope_enter(self, request);
     order_append(order, request);
     if (full)
         rgi_request_fail(self->worker, request, -ENOBUFS);
@@ -350,6 +364,7 @@ rgm_answered_request_in(struct rgm_actor *self, struct rgm_order *order,
                         rgm_answer_function *answer)
 {
     ask_begin(self, request, answer);
+    scope_enter(self, request);
     order_append(order, request);
     rgi_request_fail(self->worker, request, status);
 }
@@ -359,7 +374,8 @@ rgm_answered_request_in(struct rgm_actor *self, struct rgm_order *order,
 static inline void
 scope_leave(struct rgm_actor *actor, struct rgm_request *request)
 {
-    rgi_list_remove(&request->scope);
+    if (rgi_list_is_linked(&request->scope))
+        rgi_list_remove(&request->scope);
     actor->out_count--;
     request->message.state = RGI_MESSAGE_HOME;
     request->message.flags &= RGI_MESSAGE_TAKEN;
@@ -420,7 +436,8 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     struct rgm_actor *actor = request->asker;
 
     rgi_assert(!worker->is_guest); /* waits for what went with its provider */
-    rgi_list_remove(&request->scope);
+    if (rgi_list_is_linked(&request->scope))
+        rgi_list_remove(&request->scope);
     actor->out_count--;
     actor->flags |= RGI_ACTOR_LOST;
     drop_ordered(actor);

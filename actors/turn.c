@@ -92,12 +92,7 @@ run_batch(struct rgm_worker *worker)
 {
     struct rgm_actor *actor = worker->ready_first;
 
-    if (actor == NULL)
-        return;
     worker->ready_first = NULL;
-    worker->ready_last = NULL;
-    worker->ready_count = 0;
-    rgi_count(worker, batches);
     while (actor != NULL) {
         struct rgm_actor *next = actor->ready_next;
 
@@ -305,8 +300,6 @@ park(struct rgm_worker *worker, uint64_t deadline_ns)
 static inline bool
 peek(const struct rgm_peek *peek)
 {
-    if (peek->tail == NULL)
-        return true;
     /* provider-peek: observes nothing but that something is there. */
     return ck_pr_load_32(peek->tail) != ck_pr_load_32(peek->head) ||
            (ck_pr_load_32(peek->flags) & peek->flags_mask) != 0;
@@ -315,7 +308,7 @@ peek(const struct rgm_peek *peek)
 static inline bool
 provider_is_due(const struct rgm_worker *worker)
 {
-    return worker->entries_new || peek(&worker->provider->peek) ||
+    return worker->entries_new || peek(&worker->peek) ||
            work_done(worker) - worker->provider_seen >= DELIVERIES_PER_LOOK;
 }
 
@@ -424,13 +417,17 @@ run_batches(struct rgm_worker *worker)
 {
     unsigned left = BATCHES_PER_TURN;
 
+    worker->attention = worker->dirty != 0 ||
+                        rgi_mail_pending(&worker->mail) ||
+                        rgi_timers_count(worker->timers) != 0 ||
+                        worker->draining || worker->entries_new;
+    if (worker->ready_first == NULL)
+        return;
     do
         run_batch(worker);
-    while (--left > 0 && worker->ready_first != NULL && worker->dirty == 0 &&
-           !rgi_inbox_has_mail(worker->inbox) &&
-           !rgi_mail_pending(&worker->mail) &&
-           rgi_timers_count(worker->timers) == 0 && !worker->draining &&
-           !provider_is_due(worker));
+    while (--left > 0 && worker->ready_first != NULL && !worker->attention &&
+           !rgi_inbox_has_mail(worker->inbox) && !peek(&worker->peek));
+    rgi_count_by(worker, batches, BATCHES_PER_TURN - left);
 }
 
 #define TURNS_PER_PUBLISH 1024u

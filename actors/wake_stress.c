@@ -191,7 +191,8 @@ absorb(struct robot *self, struct note *note)
     flood->running = true;
     rgi_check(note->message.state == RGI_MESSAGE_OUT);
     flood->got++;
-    rgi_check(self->actor.worker->ready_count <= 1);
+    rgi_check(self->actor.worker->ready_first == NULL ||
+              self->actor.worker->ready_first->ready_next == NULL);
     flood->running = false;
 }
 

@@ -54,9 +54,8 @@ enum rgi_control {
     RGI_CONTROL_SPAWN_ASK   /* a guest's spawn */
 };
 
-/* A lane's name in a message: destination + 1, and the late bit. */
+/* A lane's name in a message; lane.c makes it. */
 #define RGI_LANE_NONE 0 /* charged to no lane */
-#define RGI_LANE_LATE 0x400      /* lane bit of types answered late */
 #define RGI_HOLDER_HOME UINT16_MAX
 
 /* Asker's flags of a request. */
@@ -148,6 +147,7 @@ struct rgi_dispatch_entry {
 /* A behaviour made ready: its handlers by a perfect hash of the type. */
 struct rgi_dispatch {
     const struct rgm_behaviour *behaviour;
+    rgm_hook_function *settled; /* the behaviour's, at hand */
     struct rgi_dispatch *next; /* in the runtime's list */
     uint64_t seed;
     uint32_t shift;
@@ -213,14 +213,13 @@ struct rgm_worker {
     uint64_t dirty_since_count; /* deliveries by then */
     uint64_t next_look;         /* deliveries at the next look at the clock */
     struct rgi_outbox outboxes[RGM_WORKERS_MAX];
-    struct rgi_lane *lanes; /* workers_count, then the late ones */
+    struct rgi_lane *lanes; /* two per destination */
     uint32_t messages_out;
 
     /* actor.c */
     struct rgm_actor *ready_first; /* the next generation */
     struct rgm_actor *ready_last;
     uint32_t actors_count;
-    uint32_t ready_count;
     struct rgi_slots slots;
     struct rgi_slab slab;
     struct rgi_dispatch *dispatch_cache[RGI_DISPATCH_CACHE];
@@ -245,6 +244,10 @@ struct rgm_worker {
     /* turn.c */
     uint64_t now_ns;
     bool now_fresh;   /* read in this turn */
+    struct rgm_peek peek; /* the provider's */
+    /* Set by whoever posts, dirties an outbox or starts an operation while a
+     * batch runs: something but the ready actors wants its turn. */
+    bool attention;
     bool entries_new; /* operations were handed to the provider */
     uint64_t provider_seen; /* deliveries when it was last looked at */
     struct rgi_spinner spinner;
@@ -356,7 +359,7 @@ rgi_slot_find(const struct rgi_slots *slots, struct rgm_address address)
     uint32_t index = rgi_address_slot(address);
     struct rgi_slot *slot;
 
-    if (index == 0 || index >= slots->used)
+    if (index - 1 >= slots->used - 1) /* none, or the worker itself */
         return NULL;
     slot = rgi_slot_at(slots, index);
     return slot->generation == rgi_address_generation(address) ? slot : NULL;
@@ -398,7 +401,6 @@ rgi_actor_wake(struct rgm_worker *worker, struct rgm_actor *actor)
     else
         worker->ready_last->ready_next = actor;
     worker->ready_last = actor;
-    worker->ready_count++;
 }
 
 static inline void
@@ -433,6 +435,7 @@ rgi_post_here(struct rgm_worker *worker, struct rgm_message *message)
             return;
         }
     }
+    worker->attention = true;
     rgi_mail_post_local(&worker->mail, message);
 }
 
@@ -440,7 +443,6 @@ static inline void
 rgi_post(struct rgm_worker *worker, struct rgm_message *message,
          uint32_t destination)
 {
-    message->holder = (uint16_t)destination;
     if (destination == worker->number)
         rgi_post_here(worker, message);
     else

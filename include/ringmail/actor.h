@@ -67,8 +67,8 @@ struct rgm_actor {
     struct rgm_message *mail_first; /* deliveries waiting, oldest first */
     struct rgm_message *mail_last;
     struct rgm_actor *ready_next;
-    struct rgm_link scope;   /* requests of this actor that are out */
-    uint32_t out_count;      /* their number */
+    struct rgm_link scope;   /* requests that a stop has to reach */
+    uint32_t out_count;      /* requests out */
     uint32_t kept_first;     /* first token of a kept request, 0 none */
     uint8_t life;            /* enum rgi_life */
     uint8_t ready;

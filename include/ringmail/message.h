@@ -112,7 +112,7 @@ typedef void rgm_answer_function(struct rgm_actor *, struct rgm_request *);
 struct rgm_request {
     rgm_answer_function *answer;
     struct rgm_actor *asker;
-    struct rgm_link scope; /* in the asker's list of what is out */
+    struct rgm_link scope; /* in the asker's list of what a stop reaches */
     struct rgm_order *order;
     struct rgm_request *order_next;
     struct rgm_gather *gather;
