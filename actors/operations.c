@@ -148,7 +148,7 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         if (worker->failure != 0)
             return;
         worker->entries_new = true;
-    worker->attention = true;
+        worker->attention = true;
         rgi_operation_cancel(operation, worker->provider);
         return;
     }
@@ -156,8 +156,10 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         worker->provider->ops->now(worker->provider))
         return; /* its time had come before: that is what will be told */
     if (rgi_operation_stop(operation) &&
-        rgi_timers_cancel(worker->timers, timer_of(operation)))
+        rgi_timers_cancel(worker->timers, timer_of(operation))) {
+        worker->attention = true;
         rgm_operation_complete(operation, -ECANCELED, &worker->turn);
+    }
 }
 
 void

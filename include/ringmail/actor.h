@@ -197,7 +197,8 @@ RGM_API RGM_MUST_USE int rgm_send_message(struct rgm_actor *self,
  * named by RGM_REPLY, on this worker, unless the actor's own worker stops by
  * force (its provider has failed). Every failure arrives there too. While the
  * allowance is used up the request waits in line, and counts as sent when it
- * leaves it. Asking again from its own answer is legal.
+ * leaves it. Asking again from its own answer is legal; look at the status
+ * first, for an actor that stops is answered -ECANCELED as often as it asks.
  *
  * Answer:  what rgm_reply said; or -ESRCH, -ENOSYS, -EPROTO, -EPIPE as above,
  *          -ELOOP after 16 forwards, -ECANCELED when the asker is stopping.

@@ -160,7 +160,8 @@ struct rgm_provider_class {
     int (*open)(const struct rgm_provider_options *options,
                 struct rgm_provider **ret_provider, char *why,
                 size_t why_size);
-    /* Nothing is in flight. */
+    /* Nothing is in flight, unless `wait` has failed: then what the kernel may
+     * still write to is left alone, and so is whatever it needs. */
     void (*close)(struct rgm_provider *provider);
     /* The bitmap, readable before anything is opened. */
     uint64_t kinds;
