@@ -539,14 +539,30 @@ struct early {
     bool stops;
 };
 
+#define LOOK_AGAIN 1
+
+/* Not before: a stop of the runtime would end the actor, too. */
+static void
+stop_runtime_when_all_are_home(struct robot *self)
+{
+    struct early *early = test_of(self);
+
+    if (early->life.notes_home == 5)
+        rgm_runtime_stop(early->runtime);
+    else
+        rgi_check(robot_send(self, rgm_self(self), LOOK_AGAIN) == 0);
+}
+
 static void
 on_news(struct robot *self, struct note *note)
 {
     struct early *early = test_of(self);
     struct rgm_address address = early->life.address;
-    struct rgi_slot *slot = rgi_slot_find(&self->actor.worker->slots, address);
+    struct rgi_slot *slot;
 
-    (void)note;
+    if (note->value == LOOK_AGAIN)
+        return;
+    slot = rgi_slot_find(&self->actor.worker->slots, address);
     rgi_check(slot != NULL && slot->state == RGI_SLOT_LENT);
     for (unsigned i = 0; i < 5; i++) {
         struct parcel *parcel = parcel_take(&self->actor, 0);
@@ -592,19 +608,12 @@ start_early(struct robot *self)
     static struct script newsreader;
     struct early *early = test_of(self);
 
-    newsreader = (struct script){.note = on_news, .test = early};
+    newsreader = (struct script){.note = on_news,
+                                 .settled = stop_runtime_when_all_are_home,
+                                 .test = early};
     early->runtime = self->actor.worker->runtime;
     early->life.second = robot_spawn_on(self, 1, &newsreader);
     rgi_check(robot_send(self, rgm_self(self), 0) == 0);
-}
-
-static void
-stop_runtime_when_news_came(struct robot *self)
-{
-    if (self->number++ == 3)
-        rgm_runtime_stop(self->actor.worker->runtime);
-    else
-        rgi_check(robot_send(self, rgm_self(self), 0) == 0);
 }
 
 static void
@@ -621,7 +630,6 @@ run_early(struct early *early, bool stops)
 {
     struct script root = {.started = start_early,
                           .note = on_early_note,
-                          .settled = stop_runtime_when_news_came,
                           .test = early};
 
     memset(early, 0, sizeof(*early));
