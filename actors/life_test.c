@@ -557,11 +557,12 @@ static void
 on_news(struct robot *self, struct note *note)
 {
     struct early *early = test_of(self);
-    struct rgm_address address = early->life.address;
+    struct rgm_address address;
     struct rgi_slot *slot;
 
     if (note->value == LOOK_AGAIN)
         return;
+    address = early->life.address; /* known since the news was sent */
     slot = rgi_slot_find(&self->actor.worker->slots, address);
     rgi_check(slot != NULL && slot->state == RGI_SLOT_LENT);
     for (unsigned i = 0; i < 5; i++) {
