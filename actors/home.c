@@ -248,11 +248,10 @@ home_here(struct rgm_worker *worker, struct rgm_message *message)
 {
     const struct rgm_message_type *type = message->type;
 
-    if (!worker->is_guest && worker->mail.urgent[RGI_LOCAL].first == NULL) {
-        if (type->kind == RGM_KIND_MESSAGE && type->returned == NULL) {
-            rgi_come_home(worker, message);
-            return;
-        }
+    if (!worker->is_guest && worker->mail.urgent[RGI_LOCAL].first == NULL &&
+        type->kind == RGM_KIND_MESSAGE && type->returned == NULL) {
+        rgi_come_home(worker, message);
+        return;
     }
     worker->attention = true;
     rgi_mail_post_local(&worker->mail, message);

@@ -98,7 +98,7 @@ struct rgm_message {
     uint16_t lane;           /* what it is charged to; 0: nothing */
     uint8_t state;           /* enum rgi_message_state, actors/worker.h */
     uint8_t flags;
-    uint16_t holder; /* worker it is at, or on its way to */
+    uint16_t holder; /* other worker it was last sent to */
     uint8_t hops;    /* forwards so far */
     uint8_t control; /* the runtime's own messages: which */
 };

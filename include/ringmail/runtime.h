@@ -167,7 +167,8 @@ RGM_API const char *rgm_runtime_error(const struct rgm_runtime *runtime);
 RGM_API uint32_t rgm_usable_cpus(void);
 
 /* Copy one worker's counters, or the sum (RGM_ANY_WORKER). Thread: any; a
- * running worker's gauges are as of its last park, or a thousand turns ago.
+ * running worker's gauges, `home` and what its provider counts are as of its
+ * last park, or of a thousand turns ago.
  * Returns 0 or -EINVAL. */
 RGM_API int rgm_runtime_counters(const struct rgm_runtime *runtime,
                                  uint32_t worker,
