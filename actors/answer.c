@@ -54,7 +54,8 @@ forward(struct rgm_worker *worker, struct rgm_message *message,
         rgi_send_home(worker, message, -ELOOP);
         return;
     }
-    if (destination >= worker->workers_count) {
+    if (destination >= worker->workers_count &&
+        !rgi_number_learn(worker, destination)) {
         rgi_send_home(worker, message, -ESRCH);
         return;
     }

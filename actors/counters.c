@@ -72,10 +72,14 @@ rgm_runtime_counters(const struct rgm_runtime *runtime, uint32_t worker,
 {
     struct rgm_counters sum;
 
-    if (worker != RGM_ANY_WORKER && worker >= runtime->workers_count)
+    uint32_t count = ck_pr_load_32(&runtime->numbers_used);
+
+    /* runtime-numbers: observes the workers below it. */
+    ck_pr_fence_acquire();
+    if (worker != RGM_ANY_WORKER && worker >= count)
         return -EINVAL;
     memset(&sum, 0, sizeof(sum));
-    for (uint32_t i = 0; i < runtime->workers_count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (worker == RGM_ANY_WORKER || worker == i)
             add(runtime->workers[i], &sum);
     *ret_counters = sum;

@@ -313,6 +313,7 @@ static int
 trip(struct rgm_worker *worker, struct guest_spawn *spawn, uint32_t number)
 {
     spawn->message.state = RGI_MESSAGE_OUT;
+    spawn->message.status = 0;
     spawn->message.flags = 0;
     spawn->message.control = RGI_CONTROL_SPAWN_ASK;
     worker->messages_out++;
@@ -325,23 +326,50 @@ trip(struct rgm_worker *worker, struct guest_spawn *spawn, uint32_t number)
     }
 }
 
+/* Whose turn it is among those that take placements. */
+static uint32_t
+next_in_turn(struct rgm_runtime *runtime)
+{
+    uint64_t live = ck_pr_load_64(&runtime->live);
+    uint32_t turn = ck_pr_faa_32(&runtime->spawn_turn, 1) %
+                    (uint32_t)__builtin_popcountll(live);
+
+    while (turn-- > 0)
+        live &= live - 1;
+    return (uint32_t)__builtin_ctzll(live);
+}
+
+/* Who may be any worker is told of no retirement: the next one is asked. */
+static int
+trip_first(struct rgm_worker *worker, struct guest_spawn *spawn,
+           uint32_t *number)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+    bool any = *number == RGM_ANY_WORKER;
+    int status;
+
+    do {
+        if (any)
+            *number = next_in_turn(runtime);
+        status = trip(worker, spawn, *number);
+    } while (any && status == -EPIPE &&
+             !(ck_pr_load_64(&runtime->live) & rgi_bit(*number)));
+    return status;
+}
+
 int
 rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
                 const struct rgm_behaviour *behaviour, const void *argument,
                 struct rgm_address *ret_address)
 {
-    struct rgm_runtime *runtime = worker->runtime;
     struct guest_spawn spawn;
     int status;
 
-    if (number == RGM_ANY_WORKER)
-        number = ck_pr_faa_32(&runtime->spawn_turn, 1) %
-                 runtime->workers_count;
     memset(&spawn, 0, sizeof(spawn));
     spawn.message.type = &guest_spawn_type;
     spawn.message.lane = RGI_LANE_NONE;
     spawn.message.from = rgm_worker_address(worker->number);
-    status = trip(worker, &spawn, number);
+    status = trip_first(worker, &spawn, &number);
     if (status != 0)
         return status;
     status = rgi_actor_make(worker, behaviour, argument, &spawn.actor);
@@ -359,7 +387,8 @@ rgm_runtime_spawn(struct rgm_runtime *runtime, uint32_t worker,
     struct rgm_guest guest;
     int status;
 
-    if (worker != RGM_ANY_WORKER && worker >= runtime->workers_count)
+    if (worker != RGM_ANY_WORKER &&
+        worker >= ck_pr_load_32(&runtime->numbers_used))
         return -EINVAL;
     status = rgm_guest_open(runtime, &guest);
     if (status != 0)

@@ -27,7 +27,7 @@
 struct rgi_inbox *
 rgi_runtime_inbox(struct rgm_runtime *runtime, uint32_t number)
 {
-    if (number < runtime->workers_count)
+    if (number < RGM_WORKERS_MAX)
         return &runtime->places[number].inbox;
     return &runtime->guests[number - RGM_WORKERS_MAX]->inbox;
 }
@@ -37,7 +37,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
               uint32_t number, struct rgi_inbox *inbox)
 {
     const struct rgm_runtime_options *options = &runtime->options;
-    size_t lanes_count = (size_t)2 * runtime->workers_count;
+    size_t lanes_count = (size_t)2 * runtime->places_count;
 
     memset(worker, 0, sizeof(*worker));
     worker->lanes = rgi_alloc(lanes_count * sizeof(*worker->lanes));

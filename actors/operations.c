@@ -75,12 +75,13 @@ rgi_is_cleanup(const struct rgm_message *message)
            operation->kind == RGM_OP_SHUTDOWN;
 }
 
-/* A handle remembers the runtime it is of, in the address it was opened at; an
- * address that anybody can make names whichever runtime is asked. */
+/* A handle remembers the worker it is of, in the address it was opened at: not
+ * the number alone, but whoever had it then. An address that anybody can make
+ * names whoever is asked. */
 static bool
-is_of_this_runtime(struct rgm_worker *worker, struct rgm_message *message)
+is_of_this_worker(struct rgm_worker *worker, struct rgm_message *message)
 {
-    uint32_t identity = worker->runtime->identity;
+    uint32_t identity = worker->identity;
     uint32_t named = rgi_address_generation(message->to);
 
     if (named == rgi_address_generation(rgm_worker_address(0)))
@@ -91,10 +92,12 @@ is_of_this_runtime(struct rgm_worker *worker, struct rgm_message *message)
 static int
 start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
-    if (!is_of_this_runtime(worker, &operation->request.message))
+    if (!is_of_this_worker(worker, &operation->request.message))
         return -EINVAL;
     if (operation->kind == RGM_OP_SLEEP)
         return sleep_start(worker, operation);
+    if (operation->kind == RGM_OP_RESIZE)
+        return rgi_resize_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -144,6 +147,10 @@ rgi_operate_here(struct rgm_worker *worker, struct rgm_message *message)
 static void
 cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
 {
+    if (operation->kind == RGM_OP_RESIZE) {
+        rgi_resize_cancel(worker, operation);
+        return;
+    }
     if (operation->kind != RGM_OP_SLEEP) {
         if (worker->failure != 0)
             return;
@@ -179,6 +186,7 @@ static bool
 is_at_provider(const struct rgm_operation *operation)
 {
     return operation->kind != RGM_OP_SLEEP &&
+           operation->kind != RGM_OP_RESIZE &&
            (operation->state == RGM_OPERATION_SUBMITTED ||
             operation->state == RGM_OPERATION_CANCELLING);
 }

@@ -7,8 +7,10 @@
  *   start    one thread per worker; each opens its provider on its own thread
  *            and reports; when all have, they are released together, or, when
  *            one could not, all are sent home
- *   stop     one control node per place, pushed once; the outside count says
- *            that somebody is still between his push and his bell
+ *   stop     one control node, pushed to worker 0 once, which tells the others;
+ *            the outside count says that somebody is still between his push and
+ *            his bell
+ *   resize   numbers come and go: resize.c
  *   end      each worker leaves when its inbox is closed; whoever waits first
  *            joins the threads
  *   destroy  only when nobody can push any more
@@ -44,6 +46,9 @@ static int
 options_check(const struct rgm_runtime_options *options)
 {
     if (options->workers > RGM_WORKERS_MAX ||
+        options->workers_max > RGM_WORKERS_MAX ||
+        (options->workers_max != 0 &&
+         options->workers > options->workers_max) ||
         options->lane_messages > INT32_MAX ||
         options->lane_bytes > (UINT64_C(1) << 40) ||
         options->lent_slots > LENT_SLOTS_MAX ||
@@ -61,13 +66,15 @@ options_check(const struct rgm_runtime_options *options)
 static void
 options_complete(struct rgm_runtime_options *options, uint32_t cpus)
 {
-    DEFAULT(workers, cpus < RGM_WORKERS_MAX ? cpus : RGM_WORKERS_MAX);
+    DEFAULT(workers_max, RGM_WORKERS_MAX);
+    DEFAULT(workers, cpus < options->workers_max ? cpus
+                                                 : options->workers_max);
     DEFAULT(lane_messages, DEFAULT_LANE_MESSAGES);
     DEFAULT(lane_bytes, DEFAULT_LANE_BYTES);
     DEFAULT(quota, DEFAULT_QUOTA);
     DEFAULT(lent_slots, DEFAULT_LENT_SLOTS);
     DEFAULT(spin_us, DEFAULT_SPIN_US);
-    if (options->spin_us == RGM_SPIN_OFF || options->workers > cpus)
+    if (options->spin_us == RGM_SPIN_OFF)
         options->spin_us = 0;
 }
 
@@ -85,37 +92,60 @@ place_node(struct rgm_message *node, enum rgi_control control)
     node->lane = RGI_LANE_NONE;
 }
 
-static int
-place_init(struct rgi_place *place)
+/*
+ * The bell of a number is made when the number is first used; the inbox names
+ * the place, so that what a sender reads of it before its push is constant.
+ */
+static void
+place_ring(void *argument)
 {
-    int status = rgi_bell_open(&place->bell);
+    struct rgi_place *place = argument;
 
-    if (status != 0) {
-        place->bell = -1;
-        return status;
-    }
-    rgi_inbox_init(&place->inbox, rgi_bell_ring,
-                   (void *)(intptr_t)place->bell);
+    /* place-bell: observes what was made before the inbox was opened. */
+    ck_pr_fence_acquire();
+    rgi_bell_ring((void *)(intptr_t)ck_pr_load_int(&place->bell));
+}
+
+static void
+place_init(struct rgi_place *place, uint32_t number)
+{
+    place->bell = -1;
+    rgi_inbox_init(&place->inbox, place_ring, place);
     place_node(&place->stop, RGI_CONTROL_STOP);
     place_node(&place->close, RGI_CONTROL_CLOSE);
-    return 0;
+    place_node(&place->order, RGI_CONTROL_RETIRE);
+    place_node(&place->report, RGI_CONTROL_CAME);
+    place->order.from = rgm_worker_address(0);
+    place->order.to = rgm_worker_address(number);
+    place->report.from = rgm_worker_address(number);
+    place->report.to = rgm_worker_address(0);
+}
+
+static int
+place_bell(struct rgi_place *place)
+{
+    int bell, status;
+
+    if (place->bell >= 0)
+        return 0;
+    status = rgi_bell_open(&bell);
+    if (status == 0)
+        ck_pr_store_int(&place->bell, bell); /* place-bell */
+    return status;
 }
 
 static int
 places_create(struct rgm_runtime *runtime)
 {
-    uint32_t count = runtime->workers_count;
-    int status = 0;
+    uint32_t count = runtime->places_count;
 
     runtime->places = rgi_alloc_aligned(RGI_CACHE_PAIR,
                                         count * sizeof(*runtime->places));
     if (runtime->places == NULL)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++)
-        runtime->places[i].bell = -1;
-    for (uint32_t i = 0; i < count && status == 0; i++)
-        status = place_init(&runtime->places[i]);
-    return status;
+        place_init(&runtime->places[i], i);
+    return 0;
 }
 
 static void
@@ -123,7 +153,7 @@ places_destroy(struct rgm_runtime *runtime)
 {
     if (runtime->places == NULL)
         return;
-    for (uint32_t i = 0; i < runtime->workers_count; i++)
+    for (uint32_t i = 0; i < runtime->places_count; i++)
         if (runtime->places[i].bell >= 0)
             rgi_bell_close(runtime->places[i].bell);
     rgi_free(runtime->places);
@@ -131,11 +161,34 @@ places_destroy(struct rgm_runtime *runtime)
 
 /* ---- workers ---- */
 
+/* A generation that the address of a worker as such never has: 2 and up. */
+static uint32_t
+identity_next(void)
+{
+    static uint32_t last; /* runtime-identity: a count, publishes nothing */
+
+    return 2 + ck_pr_faa_32(&last, 1) % (RGI_GENERATION_MAX - 1);
+}
+
+void
+rgi_spin_allow(struct rgm_worker *worker, uint32_t workers_count)
+{
+    const struct rgm_runtime *runtime = worker->runtime;
+    uint32_t spin_ns = workers_count > runtime->cpus
+                           ? 0
+                           : runtime->options.spin_us * 1000;
+
+    if (worker->spinner.maximum_ns == spin_ns)
+        return;
+    (void)rgi_spinner_init(&worker->spinner,
+                           spin_ns < LEAST_SPIN_NS ? spin_ns : LEAST_SPIN_NS,
+                           spin_ns, spin_ns);
+}
+
 static int
 worker_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
             uint32_t number)
 {
-    uint32_t spin_ns = runtime->options.spin_us * 1000;
     int status = rgi_home_init(worker, runtime, number,
                                &runtime->places[number].inbox);
 
@@ -149,9 +202,9 @@ worker_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
         return -ENOMEM;
     rgi_janitor_init(worker);
     worker->spawn_turn = number;
-    return rgi_spinner_init(&worker->spinner,
-                            spin_ns < LEAST_SPIN_NS ? spin_ns : LEAST_SPIN_NS,
-                            spin_ns, spin_ns);
+    worker->identity = identity_next();
+    rgi_spin_allow(worker, runtime->workers_count);
+    return rgi_loans_init(worker);
 }
 
 static void
@@ -168,41 +221,93 @@ worker_destroy(struct rgm_worker *worker)
 }
 
 static int
-workers_create(struct rgm_runtime *runtime)
+worker_make(struct rgm_runtime *runtime, uint32_t number)
+{
+    struct rgm_worker *worker =
+        rgi_alloc_aligned(RGI_CACHE_PAIR, sizeof(*worker));
+    int status;
+
+    if (worker == NULL)
+        return -ENOMEM;
+    status = worker_init(worker, runtime, number);
+    if (status != 0) {
+        worker_destroy(worker);
+        return status;
+    }
+    runtime->workers[number] = worker;
+    /* runtime-numbers: publishes the worker to who reads its counters. */
+    ck_pr_fence_release();
+    ck_pr_store_32(&runtime->numbers_used, number + 1);
+    return 0;
+}
+
+/* Whoever had the number has closed: nothing of his is out. What goes on is
+ * what no two of them may have in common: generations, tokens, counters. */
+static void
+worker_renew(struct rgm_worker *worker)
+{
+    rgi_assert(worker->actors_count == 0 && worker->messages_out == 0 &&
+               worker->operations_out == 0 && worker->slots.lent == 0);
+    worker->identity = identity_next();
+    worker->provider = NULL;
+    worker->turn = (struct rgm_turn){.count = 0};
+    worker->draining = false;
+    worker->retiring = false;
+    worker->counted_quiet = false;
+    worker->close_ordered = false;
+    worker->finished = false;
+    worker->failure = 0;
+}
+
+int
+rgi_worker_prepare(struct rgm_runtime *runtime, uint32_t number)
+{
+    int status = place_bell(&runtime->places[number]);
+
+    if (status != 0)
+        return status;
+    if (runtime->workers[number] == NULL)
+        return worker_make(runtime, number);
+    worker_renew(runtime->workers[number]);
+    return 0;
+}
+
+static int
+loans_fill(struct rgm_runtime *runtime)
 {
     uint32_t count = runtime->workers_count;
+    int status = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < count && status == 0; j++)
+            if (i != j)
+                status = rgi_loans_fill(runtime->workers[i],
+                                        runtime->workers[j]);
+    return status;
+}
+
+static int
+workers_create(struct rgm_runtime *runtime)
+{
+    uint32_t count = runtime->places_count;
     int status = 0;
 
     runtime->workers = rgi_alloc(count * sizeof(*runtime->workers));
     runtime->threads = rgi_alloc(count * sizeof(*runtime->threads));
     if (runtime->workers == NULL || runtime->threads == NULL)
         return -ENOMEM;
-    for (uint32_t i = 0; i < count && status == 0; i++) {
-        struct rgm_worker *worker =
-            rgi_alloc_aligned(RGI_CACHE_PAIR, sizeof(*worker));
-
-        runtime->workers[i] = worker;
-        status = worker == NULL ? -ENOMEM : worker_init(worker, runtime, i);
+    for (uint32_t i = 0; i < runtime->workers_count && status == 0; i++) {
+        status = rgi_worker_prepare(runtime, i);
+        runtime->live |= rgi_bit(i);
     }
-    for (uint32_t i = 0; i < count && status == 0; i++)
-        status = rgi_loans_init(runtime->workers[i]);
-    return status;
-}
-
-static void
-loans_fill(struct rgm_runtime *runtime)
-{
-    for (uint32_t i = 0; i < runtime->workers_count; i++)
-        for (uint32_t j = 0; j < runtime->workers_count; j++)
-            if (i != j)
-                rgi_loans_fill(runtime->workers[i], runtime->workers[j]);
+    runtime->open = runtime->live;
+    return status == 0 ? loans_fill(runtime) : status;
 }
 
 static void
 runtime_free(struct rgm_runtime *runtime)
 {
-    for (uint32_t i = 0; runtime->workers != NULL &&
-                         i < runtime->workers_count; i++)
+    for (uint32_t i = 0; i < runtime->numbers_used; i++)
         worker_destroy(runtime->workers[i]);
     for (uint32_t i = 0; i < RGM_GUESTS_MAX; i++) {
         if (runtime->guests[i] == NULL)
@@ -218,15 +323,6 @@ runtime_free(struct rgm_runtime *runtime)
     rgi_free(runtime->workers);
     rgi_free(runtime->threads);
     rgi_free(runtime);
-}
-
-/* A generation that the address of a worker as such never has: 2 and up. */
-static uint32_t
-identity_next(void)
-{
-    static uint32_t last; /* runtime-identity: a count, publishes nothing */
-
-    return 2 + ck_pr_faa_32(&last, 1) % (RGI_GENERATION_MAX - 1);
 }
 
 int
@@ -247,9 +343,11 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
         return -ENOMEM;
     runtime->options = *options;
     runtime->cpus = rgm_usable_cpus();
-    runtime->identity = identity_next();
     options_complete(&runtime->options, runtime->cpus);
     runtime->workers_count = runtime->options.workers;
+    runtime->places_count = runtime->options.workers_max;
+    rgi_list_init(&runtime->steward.waiting);
+    rgi_list_init(&runtime->steward.lingering);
     status = places_create(runtime);
     if (status == 0)
         status = workers_create(runtime);
@@ -257,7 +355,6 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
         runtime_free(runtime);
         return status;
     }
-    loans_fill(runtime);
     for (uint32_t i = 0; i < runtime->workers_count; i++)
         rgi_inbox_open(&runtime->places[i].inbox);
     *ret_runtime = runtime;
@@ -302,23 +399,30 @@ provider_meet(struct rgm_worker *worker)
 }
 
 static int
-provider_open(struct rgm_worker *worker)
+provider_open(struct rgm_worker *worker, char *ret_why, size_t size)
 {
-    struct rgm_runtime *runtime = worker->runtime;
     struct rgm_provider_options options;
-    char why[sizeof(runtime->error_text)] = "";
     int status;
 
-    options_for(runtime, worker->number, &options);
-    status = runtime->provider->open(&options, &worker->provider, why,
-                                     sizeof(why));
+    options_for(worker->runtime, worker->number, &options);
+    status = worker->runtime->provider->open(&options, &worker->provider,
+                                             ret_why, size);
+    if (status == 0)
+        provider_meet(worker);
+    return status;
+}
+
+static void
+provider_open_first(struct rgm_worker *worker)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+    char why[sizeof(runtime->error_text)] = "";
+    int status = provider_open(worker, why, sizeof(why));
+
     /* runtime-started: the first error is published with its text. */
     if (status != 0 && ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
                                     (uint32_t)status))
         snprintf(runtime->error_text, sizeof(runtime->error_text), "%s", why);
-    if (status == 0)
-        provider_meet(worker);
-    return status;
 }
 
 /*
@@ -355,8 +459,8 @@ await_release(struct rgm_runtime *runtime)
     return released;
 }
 
-static void
-report_ended(struct rgm_runtime *runtime)
+void
+rgi_report_ended(struct rgm_runtime *runtime)
 {
     /* runtime-running: publishes the worker's last writes to whoever waits. */
     ck_pr_fence_release();
@@ -364,8 +468,8 @@ report_ended(struct rgm_runtime *runtime)
         rgi_futex_wake(&runtime->running);
 }
 
-static void
-worker_live(struct rgm_worker *worker)
+void
+rgi_worker_live(struct rgm_worker *worker)
 {
     struct rgm_runtime *runtime = worker->runtime;
 
@@ -376,7 +480,9 @@ worker_live(struct rgm_worker *worker)
         runtime->provider->close(worker->provider);
     worker->provider = NULL;
     rgi_current = NULL;
-    report_ended(runtime);
+    rgi_report_ended(runtime);
+    if (worker->retiring)
+        rgi_worker_gone(worker); /* the last thing: worker 0 joins us now */
 }
 
 /* The i-th usable CPU; best effort, as pinning is. */
@@ -398,6 +504,14 @@ pin(const struct rgm_runtime *runtime, uint32_t number)
     }
 }
 
+int
+rgi_worker_open(struct rgm_worker *worker, char *ret_why, size_t size)
+{
+    if (worker->runtime->options.pin)
+        pin(worker->runtime, worker->number);
+    return provider_open(worker, ret_why, size);
+}
+
 static void *
 worker_thread(void *argument)
 {
@@ -405,9 +519,9 @@ worker_thread(void *argument)
 
     if (worker->runtime->options.pin)
         pin(worker->runtime, worker->number);
-    (void)provider_open(worker);
+    provider_open_first(worker);
     report_started(worker->runtime);
-    worker_live(worker);
+    rgi_worker_live(worker);
     return NULL;
 }
 
@@ -448,26 +562,37 @@ provider_describe(struct rgm_runtime *runtime)
              provider->mode != NULL ? provider->mode : "default");
 }
 
-/* Threads of ours take no signals. Returns how many were made. */
-static uint32_t
-threads_create(struct rgm_runtime *runtime, uint32_t first)
+/* Threads of ours take no signals. */
+int
+rgi_thread_create(struct rgm_runtime *runtime, uint32_t number,
+                  void *(*function)(void *worker))
 {
     sigset_t all, before;
-    uint32_t i;
+    int error;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (i = first; i < runtime->workers_count; i++) {
-        int error = pthread_create(&runtime->threads[i], NULL, worker_thread,
-                                   runtime->workers[i]);
+    error = pthread_create(&runtime->threads[number], NULL, function,
+                           runtime->workers[number]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -error;
+}
 
-        if (error != 0) {
+/* Returns how many were made. */
+static uint32_t
+threads_create(struct rgm_runtime *runtime, uint32_t first)
+{
+    uint32_t i;
+
+    for (i = first; i < runtime->workers_count; i++) {
+        int status = rgi_thread_create(runtime, i, worker_thread);
+
+        if (status != 0) {
             (void)ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
-                               (uint32_t)-error);
+                               (uint32_t)status);
             break;
         }
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return i - first;
 }
 
@@ -494,7 +619,8 @@ static void
 join_threads(struct rgm_runtime *runtime, uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++)
-        pthread_join(runtime->threads[i], NULL);
+        if (runtime->open & rgi_bit(i)) /* others were joined when they left */
+            pthread_join(runtime->threads[i], NULL);
 }
 
 static void
@@ -551,7 +677,7 @@ start(struct rgm_runtime *runtime, uint32_t first)
     if (first == 1 && count == wanted) {
         if (runtime->options.pin)
             pin(runtime, 0); /* only now: a new thread inherits it */
-        (void)provider_open(runtime->workers[0]);
+        provider_open_first(runtime->workers[0]);
     }
     await_started(runtime, count);
     status = (int)ck_pr_load_32((uint32_t *)&runtime->start_error);
@@ -604,7 +730,7 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
         spawned = root_spawn(runtime, root, argument);
         if (spawned != 0)
             rgm_runtime_stop(runtime);
-        worker_live(runtime->workers[0]);
+        rgi_worker_live(runtime->workers[0]);
         status = rgm_runtime_wait(runtime);
         status = spawned != 0 ? spawned : status;
     }
@@ -619,18 +745,29 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
 void
 rgm_runtime_stop(struct rgm_runtime *runtime)
 {
+    struct rgi_place *first = &runtime->places[0];
+
     /* runtime-outside: publishes, before anything is pushed, that somebody is
      * inside; the one who frees observes that all have left. */
     ck_pr_inc_32(&runtime->outside);
-    if (ck_pr_fas_32(&runtime->stop_requested, 1) == 0) {
-        for (uint32_t i = 0; i < runtime->workers_count; i++) {
-            struct rgi_place *place = &runtime->places[i];
-
-            (void)rgi_inbox_push(&place->inbox, &place->stop, &place->stop);
-        }
-    }
+    if (ck_pr_fas_32(&runtime->stop_requested, 1) == 0)
+        (void)rgi_inbox_push(&first->inbox, &first->stop, &first->stop);
     ck_pr_fence_release();
     ck_pr_dec_32(&runtime->outside);
+}
+
+/* Worker 0 has the stop and tells the others: who they are changes on worker 0
+ * alone. Who retires has been told to go already. */
+void
+rgi_stop_distribute(struct rgm_runtime *runtime)
+{
+    runtime->members = runtime->live;
+    for (uint32_t i = 1; i < runtime->places_count; i++) {
+        struct rgi_place *place = &runtime->places[i];
+
+        if (runtime->members & rgi_bit(i))
+            (void)rgi_inbox_push(&place->inbox, &place->stop, &place->stop);
+    }
 }
 
 static void
@@ -655,7 +792,7 @@ join_workers(struct rgm_runtime *runtime)
     uint32_t first = runtime->first_is_caller ? 1 : 0;
     char reason[64];
 
-    join_threads(runtime, first, runtime->workers_count - first);
+    join_threads(runtime, first, runtime->places_count - first);
     if (failure_of(runtime) != 0)
         snprintf(runtime->failure_text, sizeof(runtime->failure_text),
                  "the provider %s has failed: %s", runtime->provider->name,
@@ -716,7 +853,20 @@ rgm_runtime_destroy(struct rgm_runtime *runtime)
 uint32_t
 rgm_runtime_workers(const struct rgm_runtime *runtime)
 {
-    return runtime->workers_count;
+    /* runtime-live: publishes nothing; what a number is comes by its inbox. */
+    return (uint32_t)__builtin_popcountll(ck_pr_load_64(&runtime->live));
+}
+
+uint32_t
+rgm_runtime_threads(const struct rgm_runtime *runtime)
+{
+    return (uint32_t)__builtin_popcountll(ck_pr_load_64(&runtime->open));
+}
+
+uint64_t
+rgm_runtime_live(const struct rgm_runtime *runtime)
+{
+    return ck_pr_load_64(&runtime->live);
 }
 
 const char *

@@ -20,9 +20,24 @@
 /* What a number (worker or guest) keeps from one owner to the next. */
 struct rgi_place {
     struct rgi_inbox inbox;
-    int bell; /* eventfd of a worker's place */
+    int bell; /* place-bell: eventfd, made once, before the first opening */
     struct rgm_message stop;  /* control nodes of the place */
     struct rgm_message close;
+    struct rgm_message order;  /* of worker 0, to retire or to meet the others */
+    struct rgm_message report; /* to worker 0: the thread has come, has gone */
+    uint64_t peers; /* whom to meet; goes with the order */
+};
+
+/* How worker 0 changes the number of workers: actors/resize.c. Its own. */
+struct rgi_steward {
+    struct rgm_link waiting;   /* resizes, in order */
+    struct rgm_link lingering; /* in effect, and to be told when all are gone */
+    uint64_t growing;  /* numbers that are on their way */
+    uint64_t draining; /* numbers that retire */
+    uint32_t to_come;  /* threads that have not reported */
+    uint32_t orders;   /* that are out */
+    int status;        /* of the growth under way */
+    bool stop_waits;   /* a stop came meanwhile */
 };
 
 /* A guest number's inbox and home, kept from one guest to the next. */
@@ -41,12 +56,10 @@ enum rgi_runtime_state {
 struct rgm_runtime {
     /* Constant after create. */
     struct rgm_runtime_options options;
-    uint32_t workers_count;
+    uint32_t workers_count;      /* to start with */
+    uint32_t places_count;       /* and at most */
     struct rgi_place *places;    /* of workers */
-    struct rgm_worker **workers;
-    pthread_t *threads;
     uint32_t cpus;
-    uint32_t identity; /* no other runtime of the process has it */
     const struct rgm_provider_class *provider;
 
     /* Written by the starting thread. */
@@ -55,6 +68,15 @@ struct rgm_runtime {
     char provider_text[160];
     char error_text[256];
     char failure_text[128]; /* when all have ended */
+
+    /* Written by worker 0, while workers run. */
+    struct rgm_worker **workers; /* by number; NULL: never used */
+    pthread_t *threads;          /* of those in `open` */
+    uint64_t live;         /* runtime-live: numbers that take placements */
+    uint64_t open;         /* runtime-live: numbers that have a thread */
+    uint32_t numbers_used; /* runtime-numbers: one above the highest ever used */
+    uint64_t members;      /* who stops together; goes with the stop nodes */
+    struct rgi_steward steward;
 
     /* Written by workers while they start and end. */
     uint32_t started;  /* runtime-started; futex word */
@@ -75,6 +97,31 @@ struct rgm_runtime {
     struct rgi_dispatch *dispatches; /* dispatch-list */
     struct rgi_slab_store slabs;
 };
+
+static inline uint64_t
+rgi_bit(uint32_t number)
+{
+    return UINT64_C(1) << number;
+}
+
+/* ---- runtime.c, for resize.c ---- */
+
+/* Everything a number needs before its thread: bell and worker, made the first
+ * time, renewed later. Thread: worker 0. Returns 0, -ENOMEM, -EMFILE, ... */
+int rgi_worker_prepare(struct rgm_runtime *runtime, uint32_t number);
+/* Make a thread of ours. Returns 0 or a negative errno. */
+int rgi_thread_create(struct rgm_runtime *runtime, uint32_t number,
+                      void *(*function)(void *worker));
+/* Pin, if that is wanted, and open the provider. Thread: the worker's. */
+int rgi_worker_open(struct rgm_worker *worker, char *ret_why, size_t size);
+/* Live until closed. Thread: the worker's. */
+void rgi_worker_live(struct rgm_worker *worker);
+/* A thread of the runtime's has ended. */
+void rgi_report_ended(struct rgm_runtime *runtime);
+/* Spinning is off where workers outnumber CPUs. Thread: the worker's. */
+void rgi_spin_allow(struct rgm_worker *worker, uint32_t workers_count);
+/* Push the stop nodes of those that stop together. Thread: worker 0. */
+void rgi_stop_distribute(struct rgm_runtime *runtime);
 
 /* The inbox of a worker or guest number, or NULL. */
 struct rgi_inbox *rgi_runtime_inbox(struct rgm_runtime *runtime,

@@ -1076,15 +1076,15 @@ field_b29_numbers_that_wrap_change_nothing(void)
 }
 
 static void
-met_04_every_runtime_has_an_identity_of_its_own(void)
+met_04_every_worker_has_an_identity_of_its_own(void)
 {
     uint32_t last = 0;
 
     for (unsigned i = 0; i < 100; i++) {
         struct rgm_runtime *runtime = rig_make(1);
 
-        rgi_check(i == 0 || runtime->identity == last + 1);
-        last = runtime->identity;
+        rgi_check(i == 0 || runtime->workers[0]->identity == last + 1);
+        last = runtime->workers[0]->identity;
         rig_destroy(runtime);
     }
 }
@@ -1117,6 +1117,6 @@ met_04_every_runtime_has_an_identity_of_its_own(void)
     X(runtime, met_02_gauges_are_back_at_zero)                                 \
     X(runtime, met_05_what_tests_rely_on_is_counted)                           \
     X(runtime, field_b29_numbers_that_wrap_change_nothing)                     \
-    X(runtime, met_04_every_runtime_has_an_identity_of_its_own)
+    X(runtime, met_04_every_worker_has_an_identity_of_its_own)
 
 RGI_CASES(CASES)

@@ -103,11 +103,12 @@ header_set(struct rgm_message *message, const struct rgm_actor *self)
 }
 
 static inline bool
-nobody(const struct rgm_worker *worker, struct rgm_address to)
+nobody(struct rgm_worker *worker, struct rgm_address to)
 {
     uint32_t destination = rgm_address_worker(to);
 
-    if (destination >= worker->workers_count)
+    if (destination >= worker->workers_count &&
+        !rgi_number_learn(worker, destination))
         return true;
     return destination == worker->number && !worker->is_guest &&
            rgi_slot_find(&worker->slots, to) == NULL;
@@ -235,7 +236,8 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
         rgi_request_fail(worker, request, -ECANCELED);
         return;
     }
-    if (destination >= worker->workers_count) {
+    if (destination >= worker->workers_count &&
+        !rgi_number_learn(worker, destination)) {
         rgi_request_fail(worker, request, -ESRCH);
         return;
     }
@@ -300,7 +302,8 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
     } else if (destination == worker->number ||
                rgi_operation_refused(rgm_operation_of(message)) != 0) {
         return CHARGED_NOTHING;
-    } else if (destination >= worker->workers_count) {
+    } else if (destination >= worker->workers_count &&
+               !rgi_number_learn(worker, destination)) {
         return -ESRCH;
     }
     return rgi_lane_charge(worker, message, destination);
@@ -510,7 +513,19 @@ rgm_worker_number(const struct rgm_actor *self)
 uint32_t
 rgm_workers_count(const struct rgm_actor *self)
 {
-    return self->worker->workers_count;
+    return (uint32_t)__builtin_popcountll(rgi_live(self->worker));
+}
+
+uint64_t
+rgm_workers_live(const struct rgm_actor *self)
+{
+    return rgi_live(self->worker);
+}
+
+bool
+rgm_worker_retiring(const struct rgm_actor *self)
+{
+    return self->worker->retiring;
 }
 
 uint64_t

@@ -10,8 +10,12 @@
  * ordinary mail and needs no allowance, since lent numbers bound it.
  *
  * Each loan has one node that travels: it fetches new numbers (LEND) when the
- * stock is half gone, and brings unused ones back (BACK) when the runtime
- * stops. A worker is quiet only when all its numbers are spawned or back.
+ * stock is half gone, and brings unused ones back (BACK) when the runtime stops
+ * or the owner wants them. A worker is quiet only when all its numbers are
+ * spawned or back.
+ *
+ * An owner that comes tells each of the others so (JOIN), which goes home when
+ * the first numbers are there; one that retires calls them back (RECALL).
  *
  * Model: actors/models/spawn.pml.
  */
@@ -141,7 +145,8 @@ loan_refill(struct rgm_worker *worker, struct rgi_loan *loan, uint32_t owner)
 {
     uint32_t full = worker->runtime->options.lent_slots;
 
-    if (loan->out || worker->draining || loan->held_count > full / 2)
+    if (loan->out || !loan->open || worker->draining ||
+        loan->held_count > full / 2)
         return;
     loan->travelling_wanted = full - loan->held_count;
     loan->travelling_count = 0;
@@ -202,14 +207,43 @@ take_back(struct rgm_worker *worker, struct rgi_loan *loan)
                            loan->travelling[--loan->travelling_count]);
 }
 
-/* Borrower: the node is home. */
+/* Borrower: the numbers in the node are at hand. */
 static void
-loan_home(struct rgi_loan *loan)
+loan_receive(struct rgi_loan *loan)
 {
-    loan->out = false;
     for (uint32_t i = 0; i < loan->travelling_count; i++)
         loan->held[loan->held_count++] = loan->travelling[i];
     loan->travelling_count = 0;
+}
+
+static void
+loan_give_back(struct rgm_worker *worker, struct rgi_loan *loan,
+               uint32_t owner)
+{
+    if (loan->out || loan->held_count == 0)
+        return;
+    memcpy(loan->travelling, loan->held,
+           loan->held_count * sizeof(*loan->held));
+    loan->travelling_count = loan->held_count;
+    loan->held_count = 0;
+    loan_send(worker, loan, owner, RGI_CONTROL_BACK);
+}
+
+/* Borrower: the node is home. Its owner may want the numbers back meanwhile,
+ * or wait to hear that they have arrived. */
+static void
+loan_home(struct rgm_worker *worker, struct rgi_loan *loan, uint32_t owner)
+{
+    struct rgm_message *join = loan->join;
+
+    loan->out = false;
+    loan_receive(loan);
+    loan->join = NULL;
+    if (join != NULL)
+        rgi_post(worker, join, owner);
+    if (!loan->open)
+        loan_give_back(worker, loan, owner);
+    rgi_worker_met(worker);
 }
 
 bool
@@ -220,58 +254,60 @@ rgi_loans_give_back(struct rgm_worker *worker)
     for (uint32_t owner = 0; owner < worker->workers_count; owner++) {
         struct rgi_loan *loan = &worker->loans[owner];
 
-        if (!loan->out && loan->held_count > 0) {
-            memcpy(loan->travelling, loan->held,
-                   loan->held_count * sizeof(*loan->held));
-            loan->travelling_count = loan->held_count;
-            loan->held_count = 0;
-            loan_send(worker, loan, owner, RGI_CONTROL_BACK);
-        }
+        loan_give_back(worker, loan, owner);
         all_home = all_home && !loan->out;
     }
     return all_home;
 }
 
-static int
-loan_init(struct rgi_loan *loan, uint32_t capacity)
+static void
+loan_init(struct rgi_loan *loan)
 {
     loan->message.type = &loan_type;
     loan->message.lane = RGI_LANE_NONE;
-    loan->travelling = rgi_alloc(2 * capacity * sizeof(*loan->travelling));
-    if (loan->travelling == NULL)
-        return -ENOMEM;
-    loan->held = loan->travelling + capacity;
-    return 0;
+    loan->notice = loan->message;
+    loan->notice.flags = RGI_MESSAGE_URGENT;
 }
 
 int
 rgi_loans_init(struct rgm_worker *worker)
 {
-    uint32_t capacity = worker->runtime->options.lent_slots;
+    uint32_t count = worker->runtime->places_count;
 
-    worker->loans = rgi_alloc(worker->workers_count * sizeof(*worker->loans));
+    worker->loans = rgi_alloc(count * sizeof(*worker->loans));
     if (worker->loans == NULL)
         return -ENOMEM;
-    for (uint32_t owner = 0; owner < worker->workers_count; owner++) {
-        int status;
-
-        if (owner == worker->number)
-            continue;
-        status = loan_init(&worker->loans[owner], capacity);
-        if (status != 0)
-            return status;
-    }
+    for (uint32_t owner = 0; owner < count; owner++)
+        loan_init(&worker->loans[owner]);
     return 0;
 }
 
-void
+/* Room for an owner's numbers is made when there is such an owner. */
+static int
+loan_open(struct rgm_worker *worker, struct rgi_loan *loan)
+{
+    uint32_t capacity = worker->runtime->options.lent_slots;
+
+    if (loan->travelling == NULL)
+        loan->travelling = rgi_alloc(2 * capacity * sizeof(*loan->travelling));
+    if (loan->travelling == NULL)
+        return -ENOMEM;
+    loan->held = loan->travelling + capacity;
+    loan->open = true;
+    return 0;
+}
+
+int
 rgi_loans_fill(struct rgm_worker *borrower, struct rgm_worker *owner)
 {
     struct rgi_loan *loan = &borrower->loans[owner->number];
 
+    if (loan_open(borrower, loan) != 0)
+        return -ENOMEM;
     loan->travelling_wanted = borrower->runtime->options.lent_slots;
     lend(owner, loan);
-    loan_home(loan);
+    loan_receive(loan);
+    return 0;
 }
 
 void
@@ -279,10 +315,110 @@ rgi_loans_deinit(struct rgm_worker *worker)
 {
     if (worker->loans == NULL)
         return;
-    for (uint32_t owner = 0; owner < worker->workers_count; owner++)
-        rgi_free(worker->loans[owner].travelling);
+    for (uint32_t i = 0; i < worker->runtime->places_count; i++)
+        rgi_free(worker->loans[i].travelling);
     rgi_free(worker->loans);
     worker->loans = NULL;
+}
+
+/* ---- coming and going ---- */
+
+static void
+notice_send(struct rgm_worker *worker, uint32_t number, enum rgi_control what,
+            uint32_t workers_count)
+{
+    struct rgi_loan *loan = &worker->loans[number];
+
+    rgi_assert(!loan->notice_out);
+    loan->notice_out = true;
+    worker->notices_out++;
+    loan->notice.control = (uint8_t)what;
+    loan->notice.status = (int)workers_count; /* with or without us */
+    loan->notice.from = rgm_worker_address(worker->number);
+    loan->notice.to = rgm_worker_address(number);
+    rgi_post(worker, &loan->notice, number);
+}
+
+/* Without memory for them a worker has no numbers of that owner. */
+static bool
+loan_begin(struct rgm_worker *worker, uint32_t owner)
+{
+    struct rgi_loan *loan = &worker->loans[owner];
+
+    if (loan_open(worker, loan) != 0)
+        return false;
+    loan_refill(worker, loan, owner);
+    return true;
+}
+
+void
+rgi_loans_meet(struct rgm_worker *worker, uint64_t peers)
+{
+    uint32_t count = (uint32_t)__builtin_popcountll(peers);
+
+    for (; peers != 0; peers &= peers - 1) {
+        uint32_t number = (uint32_t)__builtin_ctzll(peers);
+
+        if (number == worker->number)
+            continue;
+        (void)rgi_number_learn(worker, number);
+        (void)loan_begin(worker, number);
+        notice_send(worker, number, RGI_CONTROL_JOIN, count);
+    }
+}
+
+void
+rgi_loans_recall(struct rgm_worker *worker, uint64_t peers)
+{
+    uint32_t count = (uint32_t)__builtin_popcountll(rgi_live(worker));
+
+    for (; peers != 0; peers &= peers - 1) {
+        uint32_t number = (uint32_t)__builtin_ctzll(peers);
+
+        if (number != worker->number)
+            notice_send(worker, number, RGI_CONTROL_RECALL, count);
+    }
+}
+
+/* A new worker, or one more incarnation of an old one, lends. */
+static void
+joined(struct rgm_worker *worker, struct rgm_message *notice, uint32_t owner)
+{
+    struct rgi_loan *loan = &worker->loans[owner];
+
+    (void)rgi_number_learn(worker, owner);
+    if (loan_begin(worker, owner) && loan->out)
+        loan->join = notice;
+    else
+        rgi_post(worker, notice, owner);
+}
+
+static void
+recalled(struct rgm_worker *worker, struct rgm_message *notice, uint32_t owner)
+{
+    struct rgi_loan *loan = &worker->loans[owner];
+
+    loan->open = false;
+    loan_give_back(worker, loan, owner);
+    rgi_post(worker, notice, owner);
+}
+
+void
+rgi_notice_control(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint32_t owner = rgm_address_worker(message->from);
+
+    if (owner == worker->number) {
+        rgi_container_of(message, struct rgi_loan, notice)->notice_out = false;
+        worker->notices_out--;
+        rgi_worker_met(worker);
+    } else {
+        rgi_spin_allow(worker, (uint32_t)message->status);
+        if (message->control == RGI_CONTROL_JOIN)
+            joined(worker, message, owner);
+        else
+            recalled(worker, message, owner);
+    }
 }
 
 /* ---- there ---- */
@@ -296,6 +432,8 @@ spawn_remote(struct rgm_worker *worker, uint32_t owner,
     struct rgi_spawn *spawn;
     int status;
 
+    if (!loan->open)
+        return -EPIPE; /* it retires, or is still to be met */
     if (loan->held_count == 0) {
         loan_refill(worker, loan, owner);
         return -EAGAIN;
@@ -329,8 +467,10 @@ rgm_spawn_there(struct rgm_actor *self, uint32_t number,
     struct rgm_worker *worker = self->worker;
 
     rgi_assert(rgi_is_owner(worker));
-    if (number >= worker->workers_count)
+    if (number >= worker->workers_count && !rgi_number_learn(worker, number))
         return -EINVAL;
+    if (!(rgi_live(worker) & rgi_bit(number)))
+        return -EPIPE;
     if (worker->is_guest)
         return rgi_guest_spawn(worker, number, behaviour, argument,
                                ret_address);
@@ -341,18 +481,27 @@ rgm_spawn_there(struct rgm_actor *self, uint32_t number,
     return spawn_remote(worker, number, behaviour, argument, ret_address);
 }
 
+/* The first number of a set from this one on, and round. */
+static uint32_t
+next_of(uint64_t set, uint32_t from)
+{
+    uint64_t later = from < 64 ? set & (UINT64_MAX << from) : 0;
+
+    return (uint32_t)__builtin_ctzll(later != 0 ? later : set);
+}
+
 int
 rgm_spawn_in_turn(struct rgm_actor *self,
                   const struct rgm_behaviour *behaviour, const void *argument,
                   struct rgm_address *ret_address)
 {
     struct rgm_worker *worker = self->worker;
-    uint32_t number = worker->spawn_turn % worker->workers_count;
+    uint32_t number = next_of(rgi_live(worker), worker->spawn_turn);
     int status = rgm_spawn_there(self, number, behaviour, argument,
                                  ret_address);
 
     if (status == 0)
-        worker->spawn_turn = (number + 1) % worker->workers_count;
+        worker->spawn_turn = number + 1;
     return status;
 }
 
@@ -362,18 +511,22 @@ rgm_spawn_everywhere(struct rgm_actor *self,
                      const void *argument, struct rgm_address *ret_addresses,
                      size_t capacity)
 {
-    uint32_t count = self->worker->workers_count;
+    uint64_t left = rgi_live(self->worker);
+    uint32_t count = 0;
 
-    if (capacity < count)
+    if (capacity < (uint32_t)__builtin_popcountll(left))
         return -ENOSPC;
-    for (uint32_t i = 0; i < count; i++) {
-        int status = rgm_spawn_there(self, i, behaviour, argument,
-                                     &ret_addresses[i]);
+    for (; left != 0; left &= left - 1) {
+        int status =
+            rgm_spawn_there(self, (uint32_t)__builtin_ctzll(left), behaviour,
+                            argument, &ret_addresses[count]);
 
-        if (status == 0)
+        if (status == 0) {
+            count++;
             continue;
-        while (i-- > 0)
-            (void)rgm_stop_address(self, ret_addresses[i]);
+        }
+        while (count-- > 0)
+            (void)rgm_stop_address(self, ret_addresses[count]);
         return status;
     }
     return (int)count;
@@ -410,7 +563,7 @@ rgi_spawn_control(struct rgm_worker *worker, struct rgm_message *message)
     }
     loan = rgi_container_of(message, struct rgi_loan, message);
     if (ours) {
-        loan_home(loan);
+        loan_home(worker, loan, (uint32_t)(loan - worker->loans));
         return;
     }
     if (message->control == RGI_CONTROL_LEND)
@@ -478,7 +631,7 @@ rgm_stop_address(struct rgm_actor *self, struct rgm_address address)
     uint32_t number = rgm_address_worker(address);
 
     rgi_assert(rgi_is_owner(worker));
-    if (number >= worker->workers_count)
+    if (number >= worker->workers_count && !rgi_number_learn(worker, number))
         return 0;
     if (number != worker->number)
         return stop_remote(worker, address);

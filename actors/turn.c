@@ -28,14 +28,22 @@
 
 /* ---- 1. sort ---- */
 
+/* Everybody is told that this worker goes, or all do. */
+void
+rgi_worker_drain(struct rgm_worker *worker)
+{
+    worker->draining = true;
+    rgi_actors_retire(worker);
+    rgi_operate_close(worker);
+}
+
 static void
 apply_control(struct rgm_worker *worker, struct rgm_message *message)
 {
     switch ((enum rgi_control)message->control) {
     case RGI_CONTROL_STOP:
-        worker->draining = true;
-        rgi_actors_retire(worker);
-        rgi_operate_close(worker);
+        if (worker->number != 0 || rgi_resize_stop(worker))
+            rgi_worker_drain(worker);
         break;
     case RGI_CONTROL_CLOSE:
         worker->close_ordered = true;
@@ -50,6 +58,16 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
         break;
     case RGI_CONTROL_SPAWN_ASK:
         rgi_guest_spawn_arrived(worker, message);
+        break;
+    case RGI_CONTROL_RETIRE:
+    case RGI_CONTROL_MEET:
+    case RGI_CONTROL_CAME:
+    case RGI_CONTROL_GONE:
+        rgi_resize_control(worker, message);
+        break;
+    case RGI_CONTROL_JOIN:
+    case RGI_CONTROL_RECALL:
+        rgi_notice_control(worker, message);
         break;
     case RGI_CONTROL_NONE:
     default:
@@ -338,7 +356,8 @@ is_quiet(struct rgm_worker *worker)
     return worker->actors_count == 0 && worker->messages_out == 0 &&
            worker->operations_out == 0 && worker->kept_count == 0 &&
            !has_work(worker) && rgi_loans_give_back(worker) &&
-           worker->slots.lent == 0 && worker->dirty == 0;
+           worker->slots.lent == 0 && worker->notices_out == 0 &&
+           rgi_resize_idle(worker) && worker->dirty == 0;
 }
 
 static void
@@ -346,10 +365,10 @@ order_close(struct rgm_worker *worker)
 {
     struct rgm_runtime *runtime = worker->runtime;
 
-    for (uint32_t i = 0; i < runtime->workers_count; i++) {
+    for (uint32_t i = 0; i < runtime->places_count; i++) {
         struct rgi_place *place = &runtime->places[i];
 
-        if (i != worker->number &&
+        if (i != worker->number && runtime->members & rgi_bit(i) &&
             rgi_inbox_push(&place->inbox, &place->close, &place->close) ==
                 RGI_PUSHED_AND_RANG)
             rgi_count(worker, bells);
@@ -357,7 +376,7 @@ order_close(struct rgm_worker *worker)
 }
 
 /* What the closing exchange caught was accepted: it goes home. Only other
- * people's mail can be there, guests' at that. */
+ * people's mail can be there; when all stop together, only guests'. */
 static void
 close_inbox(struct rgm_worker *worker)
 {
@@ -383,20 +402,31 @@ rgi_worker_close(struct rgm_worker *worker)
 }
 
 static void
+count_quiet(struct rgm_worker *worker)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+
+    worker->counted_quiet = true;
+    if (worker->retiring) {
+        worker->close_ordered = true; /* nobody waits for it */
+        return;
+    }
+    /* runtime-quiet: publishes that nothing of ours is out; whoever completes
+     * the count observes all the others' and orders the close. */
+    ck_pr_fence_release();
+    if (ck_pr_faa_32(&runtime->quiet, 1) + 1 ==
+        (uint32_t)__builtin_popcountll(runtime->members)) {
+        ck_pr_fence_acquire();
+        order_close(worker);
+        worker->close_ordered = true;
+    }
+}
+
+static void
 drain_step(struct rgm_worker *worker)
 {
-    if (!worker->counted_quiet && is_quiet(worker)) {
-        worker->counted_quiet = true;
-        /* runtime-quiet: publishes that nothing of ours is out; whoever
-         * completes the count observes all the others' and orders the close. */
-        ck_pr_fence_release();
-        if (ck_pr_faa_32(&worker->runtime->quiet, 1) + 1 ==
-            worker->workers_count) {
-            ck_pr_fence_acquire();
-            order_close(worker);
-            worker->close_ordered = true;
-        }
-    }
+    if (!worker->counted_quiet && is_quiet(worker))
+        count_quiet(worker);
     if (worker->close_ordered) {
         close_inbox(worker);
         worker->finished = true;

@@ -51,7 +51,13 @@ enum rgi_control {
     RGI_CONTROL_STOP_ACTOR, /* for the actor addressed */
     RGI_CONTROL_LEND,       /* the borrower wants, or gets, slot numbers */
     RGI_CONTROL_BACK,       /* the borrower gives slot numbers back */
-    RGI_CONTROL_SPAWN_ASK   /* a guest's spawn */
+    RGI_CONTROL_SPAWN_ASK,  /* a guest's spawn */
+    RGI_CONTROL_RETIRE,     /* worker 0's order; comes back when admitted */
+    RGI_CONTROL_MEET,       /* worker 0's order; comes back when all are met */
+    RGI_CONTROL_CAME,       /* a new worker's thread has its provider */
+    RGI_CONTROL_GONE,       /* a retired worker's thread has closed */
+    RGI_CONTROL_JOIN,       /* a new worker lends slot numbers from now on */
+    RGI_CONTROL_RECALL      /* a retiring worker wants its numbers back */
 };
 
 /* A lane's name in a message; lane.c makes it. */
@@ -125,6 +131,11 @@ struct rgi_loan {
     struct rgm_address *travelling; /* numbers in the node */
     struct rgm_address *held;       /* numbers at hand */
     uint32_t held_count;
+    bool open; /* the owner lends */
+    struct rgm_message *join; /* goes home when the first numbers are here */
+    /* The other direction: what we tell this worker as an owner. */
+    struct rgm_message notice;
+    bool notice_out;
 };
 
 /* ---- kept requests: actors/answer.c ---- */
@@ -196,7 +207,8 @@ struct rgm_worker {
     struct rgm_runtime *runtime;
     struct rgi_inbox *inbox;
     uint32_t number;
-    uint32_t workers_count;
+    uint32_t identity; /* no other worker of the process has it, nor had */
+    uint32_t workers_count; /* numbers known to be in use; only grows */
     uint32_t quota;
     uint32_t lane_messages;
     uint64_t lane_bytes;
@@ -253,7 +265,10 @@ struct rgm_worker {
     struct rgi_spinner spinner;
     struct rgi_loan *loans; /* by owner */
     uint32_t spawn_turn;    /* round robin */
-    bool draining;
+    bool draining; /* the runtime stops, or this worker retires */
+    bool retiring; /* this worker retires */
+    struct rgm_message *meeting; /* the order to meet the others */
+    uint32_t notices_out;
     bool counted_quiet;
     bool close_ordered;
     bool finished;
@@ -299,6 +314,28 @@ void rgi_come_home(struct rgm_worker *worker, struct rgm_message *message);
 void rgi_flush_all(struct rgm_worker *worker);
 /* The time of this turn. */
 uint64_t rgi_now(struct rgm_worker *worker);
+
+/* ---- resize.c ---- */
+
+/* A number that was not known to be in use: is it now? */
+bool rgi_number_learn(struct rgm_worker *worker, uint32_t number);
+/* The numbers that take placements. Cost: a load. */
+uint64_t rgi_live(const struct rgm_worker *worker);
+/* A resize was asked of this worker. */
+int rgi_resize_start(struct rgm_worker *worker,
+                     struct rgm_operation *operation);
+void rgi_resize_cancel(struct rgm_worker *worker,
+                       struct rgm_operation *operation);
+/* The stop has reached worker 0. False: it waits for a growth. */
+bool rgi_resize_stop(struct rgm_worker *worker);
+/* Whether worker 0 has nothing to look after any more. */
+bool rgi_resize_idle(const struct rgm_worker *worker);
+void rgi_resize_control(struct rgm_worker *worker,
+                        struct rgm_message *message);
+/* Perhaps all it told the others is home. */
+void rgi_worker_met(struct rgm_worker *worker);
+/* A retired worker's thread is about to end. */
+void rgi_worker_gone(struct rgm_worker *worker);
 
 /* ---- lane.c ---- */
 
@@ -511,7 +548,14 @@ void rgi_spawn_home(struct rgm_worker *worker, struct rgm_message *message);
 /* The order to stop an actor has arrived, or is home again. */
 void rgi_stop_control(struct rgm_worker *worker, struct rgm_message *message);
 /* Before the threads start: lend the borrower its first numbers. */
-void rgi_loans_fill(struct rgm_worker *borrower, struct rgm_worker *owner);
+int rgi_loans_fill(struct rgm_worker *borrower, struct rgm_worker *owner);
+/* Borrow from, and lend to, each of these from now on. */
+void rgi_loans_meet(struct rgm_worker *worker, uint64_t peers);
+/* Ask each of these for what it has borrowed. */
+void rgi_loans_recall(struct rgm_worker *worker, uint64_t peers);
+/* A JOIN or RECALL: somebody else's has come, or ours is home. */
+void rgi_notice_control(struct rgm_worker *worker,
+                        struct rgm_message *message);
 
 /* ---- counters.c ---- */
 
@@ -550,6 +594,8 @@ void rgi_spinner_parked(struct rgi_spinner *spinner, uint64_t parked_ns);
 
 /* ---- turn.c ---- */
 
+/* No new actors or operations from elsewhere; who lives is told. */
+void rgi_worker_drain(struct rgm_worker *worker);
 /* Turns until the worker has closed. */
 void rgi_worker_loop(struct rgm_worker *worker);
 /* Close one that never ran: what was sent to it goes home. */

@@ -37,6 +37,7 @@ extern const struct rgm_message_type rgi_type_close;
 extern const struct rgm_message_type rgi_type_set_option;
 extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
+extern const struct rgm_message_type rgi_type_resize;
 
 /* Makes any memory of type->size_bytes into an operation at home. */
 void rgi_operation_prepare(struct rgm_operation *operation,

@@ -96,7 +96,8 @@ types_describe_their_records(void)
         &rgi_type_sleep, &rgi_type_listen,      &rgi_type_accept,
         &rgi_type_connect, &rgi_type_read,      &rgi_type_read_pooled,
         &rgi_type_write, &rgi_type_shutdown,    &rgi_type_close,
-        &rgi_type_set_option, &rgi_type_get_option, &rgi_type_names};
+        &rgi_type_set_option, &rgi_type_get_option, &rgi_type_names,
+        &rgi_type_resize};
 
     rgi_check(sizeof(types) / sizeof(types[0]) == RGM_OP_KINDS_COUNT);
     for (int i = 0; i < RGM_OP_KINDS_COUNT; i++) {

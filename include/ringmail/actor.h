@@ -100,8 +100,10 @@ struct rgm_behaviour {
     rgm_hook_function *started;
     /* Once after the last delivery of a batch: the place for one write. */
     rgm_hook_function *settled;
-    /* The runtime is stopping (or the worker retiring): bring your work to an
-     * end and call rgm_stop. Without this hook the actor is stopped at once. */
+    /* The runtime is stopping or the worker retiring (rgm_worker_retiring says
+     * which): bring your work to an end, hand over what you keep, and call
+     * rgm_stop. The worker lives until you do; it spawns nothing any more.
+     * Without this hook the actor is stopped at once. */
     rgm_hook_function *retiring;
     /* A kept request was withdrawn and is about to go home. */
     void (*withdrawn)(struct rgm_actor *self, struct rgm_request *request);
@@ -399,7 +401,8 @@ RGM_API int rgm_stop_address(struct rgm_actor *self,
  *          -ENOMEM  no memory for the actor, or no slot for it
  *          -EAGAIN  no reserved slot of that worker at hand: try again in a
  *                   later turn
- *          -EPIPE   the runtime is stopping
+ *          -EPIPE   the runtime is stopping, or that worker retires or has
+ *                   retired
  *          or what the factory returned
  */
 #define rgm_spawn(self, behaviour, argument, ret_address)                     \
@@ -423,8 +426,9 @@ RGM_API RGM_MUST_USE int rgm_spawn_in_turn(
     const void *argument, struct rgm_address *ret_address);
 
 /*
- * One on every worker: ret_addresses[i] is the one on worker i. On an error
- * those already spawned are stopped.
+ * One on every worker that takes placements, in order of their numbers (which
+ * have no gaps unless workers have retired). On an error those already spawned
+ * are stopped.
  *
  * Returns: the number of workers, -ENOSPC when capacity is smaller than that,
  *          or as above.
@@ -469,9 +473,15 @@ RGM_API void rgm_flush_worker(struct rgm_actor *self);
 /* The caller's own address. */
 #define rgm_self(self) ((self)->actor.address)
 
-/* Where the caller runs, and how many workers there are. */
+/* Where the caller runs, how many workers take placements, and which: bit i is
+ * worker i. Cost: a load. */
 RGM_API uint32_t rgm_worker_number(const struct rgm_actor *self);
 RGM_API uint32_t rgm_workers_count(const struct rgm_actor *self);
+RGM_API uint64_t rgm_workers_live(const struct rgm_actor *self);
+
+/* Whether the caller's worker retires while the others go on: in `retiring` it
+ * tells that from the stop of the runtime. */
+RGM_API bool rgm_worker_retiring(const struct rgm_actor *self);
 
 /* The time of this turn, in ns; read once per turn. Cost: a load; the first
  * in a turn reads the clock. */

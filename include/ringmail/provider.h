@@ -43,6 +43,7 @@ enum rgm_operation_kind {
     RGM_OP_SET_OPTION,
     RGM_OP_GET_OPTION,
     RGM_OP_NAMES,
+    RGM_OP_RESIZE, /* the worker's own, too */
     RGM_OP_KINDS_COUNT
 };
 

@@ -11,6 +11,7 @@
 #include <ringmail/lease.h>
 #include <ringmail/message.h>
 #include <ringmail/provider.h>
+#include <ringmail/resize.h>
 #include <ringmail/runtime.h>
 #include <ringmail/stream.h>
 

@@ -34,9 +34,13 @@ struct rgm_provider_class;
 
 /* Zero in a field means its default. */
 struct rgm_runtime_options {
-    /* 1 .. 64. Default: the CPUs this process may really use: affinity and
-     * cgroup quota (rounded up), whichever is smaller. */
+    /* To start with, 1 .. 64. Default: the CPUs this process may really use:
+     * affinity and cgroup quota (rounded up), whichever is smaller. */
     uint32_t workers;
+    /* Up to how many resize may go, at least `workers`. Default: 64. A number
+     * that is never used costs about half a kilobyte, and as much again in
+     * each worker. */
+    uint32_t workers_max;
     /* Default: ring; when the machine refuses it, threads, and
      * rgm_runtime_provider says which and why. */
     const struct rgm_provider_class *provider;
@@ -154,9 +158,14 @@ RGM_API int rgm_runtime_stop_actor(struct rgm_runtime *runtime,
 RGM_API RGM_MUST_USE int rgm_call_request(struct rgm_runtime *runtime,
                                           struct rgm_request *request);
 
-/* How many workers; which provider and how it was set up; what went wrong, or
- * "". Thread: any, once rgm_runtime_start has returned or an actor has run. */
+/* How many workers take placements, and which (bit i is worker i); how many
+ * threads there are, those of retiring workers included. Thread: any. */
 RGM_API uint32_t rgm_runtime_workers(const struct rgm_runtime *runtime);
+RGM_API uint64_t rgm_runtime_live(const struct rgm_runtime *runtime);
+RGM_API uint32_t rgm_runtime_threads(const struct rgm_runtime *runtime);
+
+/* Which provider and how it was set up; what went wrong, or "". Thread: any,
+ * once rgm_runtime_start has returned or an actor has run. */
 RGM_API const char *rgm_runtime_provider(const struct rgm_runtime *runtime);
 RGM_API const char *rgm_runtime_error(const struct rgm_runtime *runtime);
 
