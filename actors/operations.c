@@ -72,7 +72,8 @@ rgi_is_cleanup(const struct rgm_message *message)
     operation = rgi_container_of((struct rgm_message *)(uintptr_t)message,
                                  struct rgm_operation, request.message);
     return operation->kind == RGM_OP_CLOSE ||
-           operation->kind == RGM_OP_SHUTDOWN;
+           operation->kind == RGM_OP_SHUTDOWN ||
+           operation->kind == RGM_OP_FILE_ADVISE;
 }
 
 /* A handle remembers the worker it is of, in the address it was opened at: not

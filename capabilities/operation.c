@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "capabilities/file.h"
 #include "capabilities/stream.h"
 
 void
@@ -135,4 +136,5 @@ rgi_operation_home(struct rgm_operation *operation)
 {
     rgi_assert(operation->state == RGM_OPERATION_COMPLETED);
     operation->state = RGM_OPERATION_HOME;
+    rgi_file_home(operation);
 }

@@ -21,6 +21,7 @@
  */
 
 #include <ringmail/clock.h>
+#include <ringmail/file.h>
 #include <ringmail/provider.h>
 #include <ringmail/stream.h>
 
@@ -38,6 +39,17 @@ extern const struct rgm_message_type rgi_type_set_option;
 extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
 extern const struct rgm_message_type rgi_type_resize;
+extern const struct rgm_message_type rgi_type_file_open;
+extern const struct rgm_message_type rgi_type_file_read;
+extern const struct rgm_message_type rgi_type_file_write;
+extern const struct rgm_message_type rgi_type_file_sync;
+extern const struct rgm_message_type rgi_type_file_stat;
+extern const struct rgm_message_type rgi_type_file_seek;
+extern const struct rgm_message_type rgi_type_file_truncate;
+extern const struct rgm_message_type rgi_type_file_allocate;
+extern const struct rgm_message_type rgi_type_file_advise;
+extern const struct rgm_message_type rgi_type_path;
+extern const struct rgm_message_type rgi_type_directory_read;
 
 /* Makes any memory of type->size_bytes into an operation at home. */
 void rgi_operation_prepare(struct rgm_operation *operation,

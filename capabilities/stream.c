@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "capabilities/endpoint.h"
+#include "capabilities/file.h"
 #include "capabilities/operation.h"
 
 #define OPERATION_TYPE(t, record, is_late)                                    \
@@ -51,6 +52,9 @@ struct shape {
     uint8_t wants; /* enum rgi_socket_kind of the used one; 0: either */
 };
 
+/* Of all records about files; file.c makes sure of it. */
+#define FILE_AT offsetof(struct rgm_file_sync, file)
+
 static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_LISTEN] = {0, offsetof(struct rgm_listen, listener), 0},
     [RGM_OP_ACCEPT] = {offsetof(struct rgm_accept, listener),
@@ -68,6 +72,16 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_SET_OPTION] = {offsetof(struct rgm_socket_option, socket), 0, 0},
     [RGM_OP_GET_OPTION] = {offsetof(struct rgm_socket_option, socket), 0, 0},
     [RGM_OP_NAMES] = {offsetof(struct rgm_names, socket), 0, 0},
+    [RGM_OP_FILE_OPEN] = {0, FILE_AT, 0},
+    [RGM_OP_FILE_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_WRITE] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_SYNC] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_STAT] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_SEEK] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_TRUNCATE] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_ALLOCATE] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_ADVISE] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_DIRECTORY_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
 };
 
 /* ------------------------------------------------------------- preparation */
@@ -336,6 +350,12 @@ admit_clear_outputs(struct rgm_operation *operation)
     }
 }
 
+static bool
+is_of_file(const struct rgm_operation *operation)
+{
+    return (RGI_FILE_KIND_BITS >> operation->kind & 1) != 0;
+}
+
 int
 rgi_stream_admit(struct rgm_operation *operation)
 {
@@ -347,6 +367,11 @@ rgi_stream_admit(struct rgm_operation *operation)
         return status;
     if (filled != NULL && (filled->open != 0 || filled->busy != 0))
         return -EBUSY;
+    if (is_of_file(operation)) {
+        status = rgi_file_admit(operation);
+        if (status < 0)
+            return status;
+    }
     if (used != NULL)
         used->busy++;
     if (filled != NULL)
@@ -369,8 +394,19 @@ retire(struct rgm_socket *socket)
 void
 rgi_stream_retire(struct rgm_operation *operation)
 {
+    if (is_of_file(operation))
+        rgi_file_retire(operation);
     retire(rgi_stream_uses(operation));
     retire(fills(operation));
+}
+
+static uint8_t
+kind_filled(const struct rgm_operation *operation)
+{
+    if (operation->kind == RGM_OP_FILE_OPEN)
+        return RGI_SOCKET_FILE;
+    return operation->kind == RGM_OP_LISTEN ? RGI_SOCKET_LISTENER
+                                            : RGI_SOCKET_STREAM;
 }
 
 void
@@ -381,44 +417,58 @@ rgi_stream_fill(struct rgm_operation *operation, uint64_t resource)
     rgi_assert(socket->open == 0);
     socket->worker = operation->request.message.to;
     socket->resource = resource;
-    socket->kind = operation->kind == RGM_OP_LISTEN ? RGI_SOCKET_LISTENER
-                                                    : RGI_SOCKET_STREAM;
+    socket->kind = kind_filled(operation);
+    if (socket->kind == RGI_SOCKET_FILE)
+        rgi_file_filled(operation, socket);
     socket->open = 1;
 }
 
 /* --------------------------------------------------------------- transfers */
+
+static bool
+vectors_are_empty(const struct rgm_vector *vectors, size_t vectors_count)
+{
+    for (size_t i = 0; i < vectors_count; i++)
+        if (vectors[i].length_bytes > 0)
+            return false;
+    return true;
+}
 
 bool
 rgi_stream_is_empty(const struct rgm_operation *operation)
 {
     const struct rgm_write *write = (const void *)operation;
     const struct rgm_read *read = (const void *)operation;
+    const struct rgm_file_transfer *transfer = (const void *)operation;
 
-    if (operation->kind == RGM_OP_READ)
+    switch (operation->kind) {
+    case RGM_OP_READ:
         return read->capacity_bytes == 0;
-    if (operation->kind != RGM_OP_WRITE)
+    case RGM_OP_WRITE:
+        return vectors_are_empty(write->vectors, write->vectors_count);
+    case RGM_OP_FILE_READ:
+    case RGM_OP_FILE_WRITE:
+        return vectors_are_empty(transfer->vectors, transfer->vectors_count);
+    default:
         return false;
-    for (size_t i = 0; i < write->vectors_count; i++)
-        if (write->vectors[i].length_bytes > 0)
-            return false;
-    return true;
+    }
 }
 
 uint32_t
-rgi_write_window(struct rgm_write *write, struct rgi_write_place *place)
+rgi_vectors_window(const struct rgm_vector *vectors, size_t vectors_count,
+                   const struct rgi_write_place *place,
+                   struct rgm_vector *window)
 {
     size_t offset_bytes = place->offset_bytes;
     uint32_t pieces = 0;
 
     for (size_t i = place->vector;
-         i < write->vectors_count && pieces < RGM_WRITE_WINDOW; i++) {
-        const struct rgm_vector *vector = &write->vectors[i];
+         i < vectors_count && pieces < RGM_WRITE_WINDOW; i++) {
+        const struct rgm_vector *vector = &vectors[i];
 
         if (vector->length_bytes > offset_bytes) {
-            write->window[pieces].data =
-                (const char *)vector->data + offset_bytes;
-            write->window[pieces].length_bytes =
-                vector->length_bytes - offset_bytes;
+            window[pieces].data = (const char *)vector->data + offset_bytes;
+            window[pieces].length_bytes = vector->length_bytes - offset_bytes;
             pieces++;
         }
         offset_bytes = 0;
@@ -427,15 +477,32 @@ rgi_write_window(struct rgm_write *write, struct rgi_write_place *place)
 }
 
 bool
+rgi_vectors_advance(const struct rgm_vector *vectors, size_t vectors_count,
+                    struct rgi_write_place *place, size_t bytes)
+{
+    place->offset_bytes += bytes;
+    while (place->vector < vectors_count &&
+           place->offset_bytes >= vectors[place->vector].length_bytes) {
+        place->offset_bytes -= vectors[place->vector].length_bytes;
+        place->vector++;
+    }
+    return place->vector == vectors_count;
+}
+
+uint32_t
+rgi_write_window(struct rgm_write *write, struct rgi_write_place *place)
+{
+    return rgi_vectors_window(write->vectors, write->vectors_count, place,
+                              write->window);
+}
+
+bool
 rgi_write_advance(struct rgm_write *write, struct rgi_write_place *place,
                   size_t bytes)
 {
+    bool over =
+        rgi_vectors_advance(write->vectors, write->vectors_count, place, bytes);
+
     write->count += bytes;
-    place->offset_bytes += bytes;
-    while (place->vector < write->vectors_count &&
-           place->offset_bytes >= write->vectors[place->vector].length_bytes) {
-        place->offset_bytes -= write->vectors[place->vector].length_bytes;
-        place->vector++;
-    }
-    return write->some || place->vector == write->vectors_count;
+    return write->some || over;
 }

@@ -12,7 +12,21 @@
 
 #include <ringmail/stream.h>
 
-enum rgi_socket_kind { RGI_SOCKET_STREAM = 1, RGI_SOCKET_LISTENER = 2 };
+enum rgi_socket_kind {
+    RGI_SOCKET_STREAM = 1,
+    RGI_SOCKET_LISTENER = 2,
+    RGI_SOCKET_FILE = 3
+};
+
+/* The kinds of file.h, as bits. */
+#define RGI_FILE_KIND_BITS                                                    \
+    ((UINT64_C(1) << RGM_OP_FILE_OPEN) | (UINT64_C(1) << RGM_OP_FILE_READ) |  \
+     (UINT64_C(1) << RGM_OP_FILE_WRITE) | (UINT64_C(1) << RGM_OP_FILE_SYNC) | \
+     (UINT64_C(1) << RGM_OP_FILE_STAT) | (UINT64_C(1) << RGM_OP_FILE_SEEK) |  \
+     (UINT64_C(1) << RGM_OP_FILE_TRUNCATE) |                                  \
+     (UINT64_C(1) << RGM_OP_FILE_ALLOCATE) |                                  \
+     (UINT64_C(1) << RGM_OP_FILE_ADVISE) | (UINT64_C(1) << RGM_OP_PATH) |     \
+     (UINT64_C(1) << RGM_OP_DIRECTORY_READ))
 
 /* The record of a stream operation. */
 #define rgi_listen_of(operation) ((struct rgm_listen *)(void *)(operation))
@@ -53,6 +67,18 @@ struct rgi_write_place {
     uint64_t vector;       /* the first that is not all written */
     uint64_t offset_bytes; /* written of it */
 };
+
+/* Lays out in `window` (RGM_WRITE_WINDOW) what is left from a place on, empty
+ * pieces left out. Returns: how many. */
+uint32_t rgi_vectors_window(const struct rgm_vector *vectors,
+                            size_t vectors_count,
+                            const struct rgi_write_place *place,
+                            struct rgm_vector *window);
+
+/* Moves the place on. Returns: whether it is at the end. */
+bool rgi_vectors_advance(const struct rgm_vector *vectors,
+                         size_t vectors_count, struct rgi_write_place *place,
+                         size_t bytes);
 
 /*
  * Lays the next pieces out in write->window, empty ones left out.

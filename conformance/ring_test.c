@@ -4,6 +4,7 @@
 
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/file_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/ring_cases.h"
@@ -14,6 +15,7 @@
 #define SUITES(X)                                                              \
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
+    FILE_CASES(X, ring_file)                                                   \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \
     POOLED_CASES(X, ring_pooled)                                               \
     RING_CASES(X, ring_only)                                                   \

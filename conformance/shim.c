@@ -170,6 +170,28 @@ close(int fd)
     return -1;
 }
 
+static unsigned syncs;
+
+unsigned
+shim_syncs(void)
+{
+    return __atomic_load_n(&syncs, __ATOMIC_RELAXED);
+}
+
+int
+fsync(int fd)
+{
+    ADD(syncs);
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int
+fdatasync(int fd)
+{
+    ADD(syncs);
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
 static unsigned sends_with_signal;
 
 ssize_t

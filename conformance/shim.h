@@ -30,6 +30,9 @@ void shim_close_fail(int fd, int error);
 /* How often close was called for it since. */
 unsigned shim_closes(void);
 
+/* Calls of fsync and fdatasync. */
+unsigned shim_syncs(void);
+
 /* sendmsg calls that would have raised SIGPIPE. */
 unsigned shim_sends_with_signal(void);
 

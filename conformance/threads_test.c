@@ -4,6 +4,7 @@
 
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/file_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/shutdown_cases.h"
@@ -14,6 +15,7 @@
 #define SUITES(X)                                                              \
     CLOCK_CASES(X, threads_clock)                                              \
     CROWD_CASES(X, threads_crowd)                                              \
+    FILE_CASES(X, threads_file)                                                \
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \
     POOLED_CASES(X, threads_pooled)                                            \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \

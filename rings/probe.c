@@ -57,3 +57,14 @@ rgi_probe_missing(unsigned features, const struct io_uring_probe *probe)
             return opcodes_needed[i].name;
     return NULL;
 }
+
+uint64_t
+rgi_probe_opcodes(const struct io_uring_probe *probe)
+{
+    uint64_t opcodes = 0;
+
+    for (unsigned i = 0; i < 64; i++)
+        if (has_opcode(probe, i))
+            opcodes |= UINT64_C(1) << i;
+    return opcodes;
+}

@@ -228,18 +228,19 @@ explain(const struct rgi_ring_options *options, int status, char *why,
 /* ---------------------------------------------------------- open and close */
 
 static int
-check_probe(const struct rgi_ring_calls *calls, int fd, unsigned features,
-            char *why, size_t why_size)
+check_probe(struct rgi_ring *ring, int fd, unsigned features, char *why,
+            size_t why_size)
 {
     _Alignas(struct io_uring_probe) unsigned char
         room[sizeof(struct io_uring_probe) +
              PROBE_OPCODES * sizeof(struct io_uring_probe_op)] = {0};
     struct io_uring_probe *probe = (void *)room;
-    int status = calls->enroll((unsigned)fd, IORING_REGISTER_PROBE, probe,
-                               PROBE_OPCODES);
+    int status = ring->calls->enroll((unsigned)fd, IORING_REGISTER_PROBE,
+                                     probe, PROBE_OPCODES);
     const char *missing = status < 0 ? "asking for opcodes (REGISTER_PROBE)"
                                      : rgi_probe_missing(features, probe);
 
+    ring->opcodes = rgi_probe_opcodes(probe);
     if (missing == NULL)
         return 0;
     snprintf(why, why_size,
@@ -304,7 +305,7 @@ rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
         explain(options, fd, why, why_size);
         return fd;
     }
-    status = check_probe(ring->calls, fd, params.features, why, why_size);
+    status = check_probe(ring, fd, params.features, why, why_size);
     if (status == 0) {
         status = rgi_ring_map(ring, fd, &params);
         if (status < 0)

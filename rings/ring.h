@@ -79,6 +79,7 @@ struct rgi_ring {
     unsigned wait_flags;  /* more, of one that may block */
     bool refused; /* the last enter would not take more for the moment */
     enum rgi_ring_mode mode;
+    uint64_t opcodes; /* bit i: the kernel has opcode i (of the first 64) */
     uint64_t kernel_entries;
     uint64_t entries_submitted;
     uint64_t overflows; /* completions brought out of the overflow list */
@@ -117,6 +118,9 @@ const char *rgi_ring_mode_name(enum rgi_ring_mode mode);
  */
 const char *
 rgi_probe_missing(unsigned features, const struct io_uring_probe *probe);
+
+/* Which of the first 64 opcodes there are, as bits. Thread: any. */
+uint64_t rgi_probe_opcodes(const struct io_uring_probe *probe);
 
 /*
  * The next entry to fill in: zeroed, and with this identity. When the queue is

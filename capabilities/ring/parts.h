@@ -14,6 +14,8 @@
  * room, it waits in a list from which a cancel takes it.
  */
 
+#include <sys/stat.h>
+
 #include <ringmail/provider.h>
 
 #include "base/list.h"
@@ -75,11 +77,15 @@ uint64_t rgi_channel_resource(const struct rgi_channel *channel);
 
 struct rgi_ring_pool;
 
-/* Memory for an address, while the kernel may look at it. */
+/* Memory for an address or for what is known of a file, while the kernel may
+ * look at it or write to it. */
 struct rgi_room {
     struct rgi_room *next;
     socklen_t length;
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr_storage address;
+        struct statx about;
+    };
 };
 
 /* The provider's part of an operation; lies in its `scratch`. */
@@ -92,8 +98,8 @@ struct rgi_task {
     bool chooses : 1;  /* read_pooled: the kernel picks the slot */
     bool has_slot : 1; /* read_pooled: it brings its own */
     union {
-        struct rgi_write_place place; /* write */
-        struct rgi_room *room;        /* accept, connect */
+        struct rgi_write_place place; /* write, files' transfers */
+        struct rgi_room *room;        /* accept, connect, stat */
         struct {                      /* read_pooled */
             struct rgi_ring_pool *pool;
             uint32_t slot;
@@ -179,7 +185,29 @@ rgi_ring_provider_open(const struct rgm_provider_options *options,
                        struct rgm_provider **ret_provider, char *why,
                        size_t why_size);
 
+/* stream.c and pooled.c have their kinds in the first, file.c in the second. */
 extern const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT];
+#define RGI_FILE_KINDS (RGM_OP_DIRECTORY_READ - RGM_OP_FILE_OPEN + 1)
+extern const struct rgi_ring_kind rgi_ring_file_kinds[RGI_FILE_KINDS];
+
+static inline const struct rgi_ring_kind *
+rgi_ring_kind_at(unsigned kind)
+{
+    unsigned file_kind = kind - RGM_OP_FILE_OPEN;
+
+    return file_kind < RGI_FILE_KINDS ? &rgi_ring_file_kinds[file_kind]
+                                      : &rgi_ring_kinds[kind];
+}
+
+static inline const struct rgi_ring_kind *
+rgi_ring_kind_of(const struct rgm_operation *operation)
+{
+    return rgi_ring_kind_at(operation->kind);
+}
+
+/* stream.c: a room, or NULL: no memory; and back (a task without one: fine). */
+struct rgi_room *rgi_ring_room_take(struct rgi_ring_provider *p);
+void rgi_ring_room_give(struct rgi_ring_provider *p, struct rgi_task *task);
 
 /* stream.c: finds the channel of the socket an operation uses.
  * Returns: 0 or -EBADF. */

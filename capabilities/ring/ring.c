@@ -64,7 +64,7 @@ identity(const struct rgm_operation *operation)
 static void
 answer(struct rgi_ring_provider *p, struct rgm_operation *operation, int status)
 {
-    const struct rgi_ring_kind *kind = &rgi_ring_kinds[operation->kind];
+    const struct rgi_ring_kind *kind = rgi_ring_kind_of(operation);
     struct rgi_task *task = rgi_task_of(operation);
 
     if (rgi_list_is_linked(&operation->link)) /* its cancel is not needed */
@@ -95,7 +95,7 @@ prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
         rgi_ring_pause(entry);
         break;
     default:
-        rgi_ring_kinds[operation->kind].prepare(p, operation, entry);
+        rgi_ring_kind_of(operation)->prepare(p, operation, entry);
     }
 }
 
@@ -173,7 +173,7 @@ ring_submit(struct rgm_provider *provider, struct rgm_operation *operation)
     memset(operation->scratch, 0, sizeof(operation->scratch));
     p->head.in_flight++;
     if (step == 0)
-        step = rgi_ring_kinds[operation->kind].begin(p, operation);
+        step = rgi_ring_kind_of(operation)->begin(p, operation);
     rgi_ring_go_on(p, operation, step);
 }
 
@@ -315,7 +315,7 @@ take(struct rgi_ring_provider *p, const struct rgi_completion *completion)
     operation = rgi_identity_record(completion->identity);
     rgi_assert(identity(operation) == completion->identity);
     if (rgi_task_of(operation)->step == RGI_STEP_ATTEMPT)
-        step = rgi_ring_kinds[operation->kind].end(
+        step = rgi_ring_kind_of(operation)->end(
             p, operation, completion->result, completion->flags);
     rgi_ring_go_on(p, operation, step);
 }
@@ -455,7 +455,7 @@ static const struct rgm_provider_ops ring_ops = {
     (BIT(RGM_OP_LISTEN) | BIT(RGM_OP_ACCEPT) | BIT(RGM_OP_CONNECT) |           \
      BIT(RGM_OP_READ) | BIT(RGM_OP_READ_POOLED) | BIT(RGM_OP_WRITE) |          \
      BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |       \
-     BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES))
+     BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES) | RGI_FILE_KIND_BITS)
 
 static void
 fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)

@@ -68,8 +68,8 @@ fill(struct rgm_operation *operation, int fd)
 
 /* ------------------------------------------------------------------- rooms */
 
-static struct rgi_room *
-room_take(struct rgi_ring_provider *p)
+struct rgi_room *
+rgi_ring_room_take(struct rgi_ring_provider *p)
 {
     struct rgi_room *room = p->rooms;
 
@@ -79,8 +79,8 @@ room_take(struct rgi_ring_provider *p)
     return room;
 }
 
-static void
-room_give(struct rgi_ring_provider *p, struct rgi_task *task)
+void
+rgi_ring_room_give(struct rgi_ring_provider *p, struct rgi_task *task)
 {
     if (task->room == NULL)
         return;
@@ -123,7 +123,7 @@ accept_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
     if (status < 0)
         return status;
     if (rgi_accept_of(operation)->want_peer) {
-        task->room = room_take(p);
+        task->room = rgi_ring_room_take(p);
         if (task->room == NULL)
             return -ENOMEM;
     }
@@ -131,7 +131,7 @@ accept_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
     task->channel = rgi_channel_take(&p->channels);
     if (task->channel != NULL)
         return RGI_STEP_ATTEMPT;
-    room_give(p, task);
+    rgi_ring_room_give(p, task);
     return -ENOMEM;
 }
 
@@ -157,7 +157,7 @@ accept_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
     struct rgi_task *task = rgi_task_of(operation);
 
-    room_give(p, task);
+    rgi_ring_room_give(p, task);
     rgi_channel_give(&p->channels, task->channel);
 }
 
@@ -179,7 +179,7 @@ accept_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     if (task->room != NULL)
         rgi_endpoint_from_kernel(&task->room->address, task->room->length,
                                  &rgi_accept_of(operation)->peer);
-    room_give(p, task);
+    rgi_ring_room_give(p, task);
     fill(operation, result);
     return 0;
 }
@@ -196,7 +196,7 @@ connect_open(struct rgi_ring_provider *p, struct rgm_operation *operation)
     if (status < 0)
         return status;
     task->channel->fd = task->fd;
-    task->room = room_take(p);
+    task->room = rgi_ring_room_take(p);
     if (task->room == NULL) {
         close(task->fd);
         return -ENOMEM;
@@ -239,7 +239,7 @@ connect_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
     struct rgi_task *task = rgi_task_of(operation);
 
-    room_give(p, task);
+    rgi_ring_room_give(p, task);
     close(task->fd);
     rgi_channel_give(&p->channels, task->channel);
 }
@@ -256,7 +256,7 @@ connect_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     switch (result) {
     case 0:
     case -EISCONN:
-        room_give(p, task);
+        rgi_ring_room_give(p, task);
         fill(operation, task->fd);
         return 0;
     case -EINTR:

@@ -24,7 +24,8 @@ table_is_complete(void)
         bool has = (world.provider->kinds >> kind & 1) != 0;
 
         rgi_check(has == (kind != RGM_OP_SLEEP && kind != RGM_OP_RESIZE));
-        rgi_check(has == (rgi_ring_kinds[kind].begin != NULL));
+        rgi_check(has ==
+                  (rgi_ring_kind_at((unsigned)kind)->begin != NULL));
     }
     rgi_check(strcmp(rgm_provider_ring.name, "ring") == 0);
     rgi_check(world.provider->mode != NULL);

@@ -11,12 +11,14 @@
 #include "capabilities/threads/attempt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "capabilities/file.h"
 #include "capabilities/socket.h"
 
 _Static_assert(sizeof(struct rgm_vector) == sizeof(struct iovec) &&
@@ -245,6 +247,62 @@ attempt_names(struct rgm_names *record, struct rgi_attempt *attempt)
                                               &record->peer));
 }
 
+/* ------------------------------------------------------------------- files */
+
+/* An import is a handle on what is there; nothing is opened. */
+static enum rgi_verdict
+attempt_import(const struct rgm_file_open *import, struct rgi_attempt *attempt)
+{
+    int status = rgi_file_check_import(import->descriptor);
+
+    if (status == 0)
+        attempt->made = import->descriptor;
+    return finished(attempt, status);
+}
+
+/* Without O_NONBLOCK a pipe or a terminal would keep the thread. */
+static enum rgi_verdict
+attempt_open(const struct rgm_file_open *record, struct rgi_attempt *attempt)
+{
+    int fd;
+
+    if (record->path == NULL)
+        return attempt_import(record, attempt);
+    fd = open(record->path, rgi_file_flags(record) | O_NONBLOCK, record->mode);
+    if (fd < 0)
+        return failed(attempt, errno);
+    attempt->made = fd;
+    return finished(attempt, 0);
+}
+
+static enum rgi_verdict
+attempt_transfer(struct rgm_operation *operation, struct rgi_attempt *attempt)
+{
+    int64_t result = rgi_file_call(operation, attempt->uses, &attempt->place);
+    int status;
+
+    if (result < 0)
+        return failed(attempt, (int)-result);
+    status = rgi_file_judge(operation, &attempt->place, result);
+    return status == 1 ? RGI_AGAIN : finished(attempt, status);
+}
+
+/* What was interrupted may have happened: it is not made again. */
+static enum rgi_verdict
+attempt_path(struct rgm_operation *operation, struct rgi_attempt *attempt)
+{
+    return finished(attempt,
+                    rgi_file_call_status(rgi_file_call(operation, -1, NULL)));
+}
+
+static enum rgi_verdict
+attempt_on_file(struct rgm_operation *operation, struct rgi_attempt *attempt)
+{
+    int64_t result = rgi_file_call(operation, attempt->uses, NULL);
+
+    return result < 0 ? failed(attempt, (int)-result) : finished(attempt, 0);
+}
+
 void
 rgi_attempt_prepare(struct rgm_operation *operation)
 {
@@ -283,6 +341,21 @@ rgi_attempt_run(struct rgm_operation *operation)
         return attempt_option(rgi_option_of(operation), attempt);
     case RGM_OP_NAMES:
         return attempt_names(rgi_names_of(operation), attempt);
+    case RGM_OP_FILE_OPEN:
+        return attempt_open(rgi_open_of(operation), attempt);
+    case RGM_OP_FILE_READ:
+    case RGM_OP_FILE_WRITE:
+        return attempt_transfer(operation, attempt);
+    case RGM_OP_PATH:
+        return attempt_path(operation, attempt);
+    case RGM_OP_FILE_SYNC:
+    case RGM_OP_FILE_STAT:
+    case RGM_OP_FILE_SEEK:
+    case RGM_OP_FILE_TRUNCATE:
+    case RGM_OP_FILE_ALLOCATE:
+    case RGM_OP_FILE_ADVISE:
+    case RGM_OP_DIRECTORY_READ:
+        return attempt_on_file(operation, attempt);
     default:
         rgi_unreachable();
     }

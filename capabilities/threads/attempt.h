@@ -65,7 +65,8 @@ static inline bool
 rgi_attempt_is_cleanup(const struct rgm_operation *operation)
 {
     return operation->kind == RGM_OP_CLOSE ||
-           operation->kind == RGM_OP_SHUTDOWN;
+           operation->kind == RGM_OP_SHUTDOWN ||
+           operation->kind == RGM_OP_FILE_ADVISE;
 }
 
 #endif /* CAPABILITIES_THREADS_ATTEMPT_H */

@@ -44,7 +44,8 @@ struct threads {
      (UINT64_C(1) << RGM_OP_READ_POOLED) | (UINT64_C(1) << RGM_OP_WRITE) |    \
      (UINT64_C(1) << RGM_OP_SHUTDOWN) | (UINT64_C(1) << RGM_OP_CLOSE) |       \
      (UINT64_C(1) << RGM_OP_SET_OPTION) |                                     \
-     (UINT64_C(1) << RGM_OP_GET_OPTION) | (UINT64_C(1) << RGM_OP_NAMES))
+     (UINT64_C(1) << RGM_OP_GET_OPTION) | (UINT64_C(1) << RGM_OP_NAMES) |     \
+     RGI_FILE_KIND_BITS)
 
 static struct threads *
 threads_of(struct rgm_provider *provider)

@@ -44,6 +44,17 @@ enum rgm_operation_kind {
     RGM_OP_GET_OPTION,
     RGM_OP_NAMES,
     RGM_OP_RESIZE, /* the worker's own, too */
+    RGM_OP_FILE_OPEN,
+    RGM_OP_FILE_READ,
+    RGM_OP_FILE_WRITE,
+    RGM_OP_FILE_SYNC,
+    RGM_OP_FILE_STAT,
+    RGM_OP_FILE_SEEK,
+    RGM_OP_FILE_TRUNCATE,
+    RGM_OP_FILE_ALLOCATE,
+    RGM_OP_FILE_ADVISE,
+    RGM_OP_PATH,
+    RGM_OP_DIRECTORY_READ,
     RGM_OP_KINDS_COUNT
 };
 

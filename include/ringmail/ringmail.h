@@ -8,6 +8,7 @@
 #include <ringmail/base.h>
 #include <ringmail/clock.h>
 #include <ringmail/counters.h>
+#include <ringmail/file.h>
 #include <ringmail/lease.h>
 #include <ringmail/message.h>
 #include <ringmail/provider.h>

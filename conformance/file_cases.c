@@ -1,0 +1,1117 @@
+/* SPDX-License-Identifier: MIT */
+
+/* file_cases.c - what must every provider show of files and directories? */
+
+#include "conformance/file_cases.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conformance/shim.h"
+
+STEP(file_read_step, rgm_file_read);
+
+#define HERE rgm_worker_address(0)
+
+/* ----------------------------------------------------------- the directory */
+
+/* A directory of the case's own, and a file in it. */
+struct scratch {
+    char directory[64];
+    char path[96];
+    char other[96];
+};
+
+static void
+scratch_open(struct stage *stage, struct scratch *scratch)
+{
+    stage_open(stage);
+    snprintf(scratch->directory, sizeof(scratch->directory),
+             "/tmp/ringmail-files-XXXXXX");
+    rgi_check(mkdtemp(scratch->directory) != NULL);
+    snprintf(scratch->path, sizeof(scratch->path), "%s/file",
+             scratch->directory);
+    snprintf(scratch->other, sizeof(scratch->other), "%s/other",
+             scratch->directory);
+}
+
+static void
+scratch_close(struct stage *stage, struct scratch *scratch)
+{
+    (void)unlink(scratch->path);
+    (void)unlink(scratch->other);
+    rgi_check(rmdir(scratch->directory) == 0);
+    stage_close(stage);
+}
+
+/* Makes the file hold `text`, by the plain road. */
+static void
+put(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    rgi_check(fd >= 0);
+    rgi_check(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* Whether the file holds `text` and no more. */
+static bool
+holds(const char *path, const char *text)
+{
+    char bytes[256];
+    int fd = open(path, O_RDONLY);
+    ssize_t count;
+
+    rgi_check(fd >= 0);
+    count = read(fd, bytes, sizeof(bytes));
+    close(fd);
+    return count == (ssize_t)strlen(text) &&
+           memcmp(bytes, text, (size_t)count) == 0;
+}
+
+static int
+file_open(struct stage *stage, struct rgm_file *file, const char *path,
+          uint32_t flags)
+{
+    struct rgm_file_open open;
+
+    rgm_file_open(&open, HERE, file, path, flags, 0600);
+    return rgm_call(stage->runtime, &open);
+}
+
+static void
+open_both(struct stage *stage, struct scratch *scratch, struct rgm_file *file)
+{
+    *file = (struct rgm_file){0};
+    rgi_check(file_open(stage, file, scratch->path,
+                        RGM_FILE_READ | RGM_FILE_WRITE | RGM_FILE_CREATE) == 0);
+}
+
+static int
+file_close(struct stage *stage, struct rgm_file *file)
+{
+    struct rgm_close close;
+
+    rgm_file_close(&close, file);
+    return rgm_call(stage->runtime, &close);
+}
+
+static int
+file_import(struct stage *stage, struct rgm_file *file, int descriptor)
+{
+    struct rgm_file_open import;
+
+    rgm_file_import(&import, HERE, file, descriptor);
+    return rgm_call(stage->runtime, &import);
+}
+
+/* Writes at an offset or the cursor. Returns the count or the error. */
+static long
+file_write(struct stage *stage, struct rgm_file *file, const char *text,
+           uint64_t offset_bytes)
+{
+    struct rgm_file_write write;
+    int status;
+
+    rgm_file_write_at(&write, file, text, strlen(text), offset_bytes);
+    status = rgm_call(stage->runtime, &write);
+    return status < 0 ? status : (long)write.count;
+}
+
+/* Reads at an offset or the cursor and compares. */
+static bool
+reads(struct stage *stage, struct rgm_file *file, const char *text,
+      size_t capacity_bytes, uint64_t offset_bytes)
+{
+    struct rgm_file_read read;
+    char bytes[64];
+
+    rgi_check(capacity_bytes <= sizeof(bytes));
+    rgm_file_read_at(&read, file, bytes, capacity_bytes, offset_bytes);
+    rgi_check(rgm_call(stage->runtime, &read) == 0);
+    return read.count == strlen(text) && memcmp(bytes, text, read.count) == 0 &&
+           read.end == (read.count == 0 && capacity_bytes > 0);
+}
+
+static int
+file_seek(struct stage *stage, struct rgm_file *file, int64_t offset_bytes,
+          enum rgm_file_whence whence, uint64_t *ret_position)
+{
+    struct rgm_file_seek seek;
+    int status;
+
+    rgm_file_seek(&seek, file, offset_bytes, whence);
+    status = rgm_call(stage->runtime, &seek);
+    *ret_position = seek.position_bytes;
+    return status;
+}
+
+/* The descriptor of the file that is open for writing under this path, found
+ * in the table of the process. */
+static int
+descriptor_of(const char *path)
+{
+    struct stat wanted;
+    struct stat about;
+
+    rgi_check(stat(path, &wanted) == 0);
+    for (int fd = 3; fd < 1024; fd++)
+        if (fstat(fd, &about) == 0 && about.st_ino == wanted.st_ino &&
+            about.st_dev == wanted.st_dev)
+            return fd;
+    return -1;
+}
+
+/* ------------------------------------------------------- opening, importing */
+
+void
+fil_01_append_mode_is_told_apart(struct stage *stage)
+{
+    struct rgm_file file = {0};
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    rgi_check(file_open(stage, &file, scratch.path,
+                        RGM_FILE_WRITE | RGM_FILE_APPEND) == 0);
+    rgi_check(file_write(stage, &file, "X", 0) == -EINVAL);
+    rgi_check(holds(scratch.path, "abc"));
+    rgi_check(file_write(stage, &file, "de", RGM_FILE_CURSOR) == 2);
+    rgi_check(holds(scratch.path, "abcde"));
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_01_foreign_descriptors_are_refused(struct stage *stage)
+{
+    struct rgm_file file = {0};
+    struct scratch scratch;
+    int pipes[2];
+    int fd;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    fd = open(scratch.path, O_WRONLY | O_APPEND);
+    rgi_check(file_import(stage, &file, fd) == -EINVAL);
+    rgi_check(file.handle.open == 0 && fcntl(fd, F_GETFD) >= 0);
+    close(fd);
+    rgi_check(file_import(stage, &file, fd) == -EBADF);
+    rgi_check(file_import(stage, &file, -1) == -EBADF);
+    rgi_check(pipe(pipes) == 0);
+    rgi_check(file_import(stage, &file, pipes[0]) == -EINVAL);
+    close(pipes[0]);
+    close(pipes[1]);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_01_import_takes_a_file_over(struct stage *stage)
+{
+    struct rgm_file file = {0};
+    struct scratch scratch;
+    int fd;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abcdef");
+    fd = open(scratch.path, O_RDONLY);
+    rgi_check(file_import(stage, &file, fd) == 0);
+    rgi_check(reads(stage, &file, "cd", 2, 2));
+    rgi_check(file_close(stage, &file) == 0);
+    rgi_check(fcntl(fd, F_GETFD) < 0 && errno == EBADF);
+    scratch_close(stage, &scratch);
+}
+
+void
+open_flags_are_checked_and_mean_what_open_means(struct stage *stage)
+{
+    static const uint32_t bad[] = {
+        0,
+        RGM_FILE_CREATE,
+        RGM_FILE_READ | RGM_FILE_TRUNCATE,
+        RGM_FILE_READ | RGM_FILE_APPEND,
+        RGM_FILE_READ | RGM_FILE_EXCLUSIVE,
+        RGM_FILE_WRITE | RGM_FILE_DIRECTORY,
+        RGM_FILE_READ | 0x80000000U,
+    };
+    struct rgm_file file = {0};
+    struct rgm_file second = {0};
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        rgi_check(file_open(stage, &file, scratch.path, bad[i]) == -EINVAL);
+    rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == -ENOENT);
+    open_both(stage, &scratch, &file);
+    rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == -EBUSY);
+    rgi_check(file_open(stage, &second, scratch.path,
+                        RGM_FILE_WRITE | RGM_FILE_CREATE |
+                            RGM_FILE_EXCLUSIVE) == -EEXIST);
+    rgi_check(file_write(stage, &file, "abc", 0) == 3);
+    rgi_check(file_open(stage, &second, scratch.path,
+                        RGM_FILE_WRITE | RGM_FILE_TRUNCATE) == 0);
+    rgi_check(holds(scratch.path, ""));
+    rgi_check(file_close(stage, &second) == 0);
+    rgi_check(symlink(scratch.path, scratch.other) == 0);
+    rgi_check(file_open(stage, &second, scratch.other,
+                        RGM_FILE_READ | RGM_FILE_NO_FOLLOW) == -ELOOP);
+    rgi_check(file_open(stage, &second, scratch.path,
+                        RGM_FILE_READ | RGM_FILE_DIRECTORY) == -ENOTDIR);
+    rgi_check(second.handle.open == 0 && second.handle.busy == 0);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* ------------------------------------------------------------- the cursor */
+
+void
+fil_02_handles_share_one_cursor(struct stage *stage)
+{
+    struct rgm_file first = {0};
+    struct rgm_file second = {0};
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abcdefgh");
+    rgi_check(file_open(stage, &first, scratch.path, RGM_FILE_READ) == 0);
+    rgi_check(file_import(
+                  stage, &second,
+                  fcntl(descriptor_of(scratch.path), F_DUPFD_CLOEXEC, 3)) == 0);
+    rgi_check(reads(stage, &first, "ab", 2, RGM_FILE_CURSOR));
+    rgi_check(reads(stage, &second, "cd", 2, RGM_FILE_CURSOR));
+    rgi_check(reads(stage, &first, "ef", 2, RGM_FILE_CURSOR));
+    rgi_check(file_close(stage, &first) == 0);
+    rgi_check(reads(stage, &second, "gh", 8, RGM_FILE_CURSOR));
+    rgi_check(reads(stage, &second, "", 8, RGM_FILE_CURSOR));
+    rgi_check(file_close(stage, &second) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_02_seek_moves_it_for_all(struct stage *stage)
+{
+    struct rgm_file file;
+    struct scratch scratch;
+    uint64_t position = 7;
+    int fd;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abcdefgh");
+    open_both(stage, &scratch, &file);
+    fd = descriptor_of(scratch.path);
+    rgi_check(file_seek(stage, &file, -3, RGM_FILE_FROM_END, &position) == 0);
+    rgi_check(position == 5 && lseek(fd, 0, SEEK_CUR) == 5);
+    rgi_check(file_seek(stage, &file, -2, RGM_FILE_FROM_CURSOR, &position) ==
+              0);
+    rgi_check(position == 3);
+    rgi_check(reads(stage, &file, "de", 2, RGM_FILE_CURSOR));
+    rgi_check(file_seek(stage, &file, -1, RGM_FILE_FROM_START, &position) ==
+              -EINVAL);
+    rgi_check(file_seek(stage, &file, 0, (enum rgm_file_whence)3, &position) ==
+              -EINVAL);
+    rgi_check(lseek(fd, 0, SEEK_CUR) == 5);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_03_positioned_transfers_leave_the_cursor(struct stage *stage)
+{
+    struct rgm_file file;
+    struct scratch scratch;
+    int fd;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abcdefgh");
+    open_both(stage, &scratch, &file);
+    fd = descriptor_of(scratch.path);
+    rgi_check(lseek(fd, 2, SEEK_SET) == 2);
+    rgi_check(reads(stage, &file, "ef", 2, 4));
+    rgi_check(file_write(stage, &file, "XY", 6) == 2);
+    rgi_check(lseek(fd, 0, SEEK_CUR) == 2);
+    rgi_check(reads(stage, &file, "cdefXY", 20, RGM_FILE_CURSOR));
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_03_offsets_end_at_the_signed_range(struct stage *stage)
+{
+    static const struct {
+        uint64_t offset_bytes;
+        size_t length_bytes;
+        int status;
+    } table[] = {
+        {(uint64_t)INT64_MAX + 1, 0, -EINVAL},
+        {UINT64_MAX - 1, 1, -EINVAL},
+        {INT64_MAX, 1, -EINVAL},
+        {INT64_MAX - 1, 2, -EINVAL},
+        {INT64_MAX - 1, 1, 0}, /* nothing is there: the end */
+        {0, (size_t)INT64_MAX + 1, -EINVAL},
+    };
+    struct rgm_file_read read;
+    struct rgm_file file;
+    struct scratch scratch;
+    char bytes[4];
+
+    scratch_open(stage, &scratch);
+    open_both(stage, &scratch, &file);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        rgm_file_read_at(&read, &file, bytes, table[i].length_bytes,
+                         table[i].offset_bytes);
+        rgi_check(rgm_call(stage->runtime, &read) == table[i].status);
+    }
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* Asks two reads at the cursor in one delivery: neither is collected. */
+struct two_reads {
+    struct file_read_step first;
+    struct file_read_step second;
+};
+
+static void
+begin_two(struct puppet *puppet, void *argument)
+{
+    struct two_reads *two = argument;
+
+    puppet_begin(puppet, &two->first);
+    puppet_begin(puppet, &two->second);
+}
+
+void
+fil_05_cursor_has_one_user_until_collected(struct stage *stage)
+{
+    struct two_reads two = {0};
+    struct rgm_file file;
+    struct scratch scratch;
+    char bytes[4] = "";
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abcd");
+    open_both(stage, &scratch, &file);
+    rgm_file_read(&two.first.op, &file, bytes, 2);
+    rgm_file_read(&two.second.op, &file, bytes + 2, 2);
+    stage_do(stage, begin_two, &two);
+    rgi_check(stage_end(stage, &two.second) == -EAGAIN);
+    rgi_check(stage_end(stage, &two.first) == 0 && two.first.op.count == 2);
+    rgi_check(stage_run(stage, &two.second) == 0 && two.second.op.count == 2);
+    rgi_check(memcmp(bytes, "abcd", 4) == 0);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* --------------------------------------------------------------- transfers */
+
+#define MANY 64
+
+static void
+begin_many(struct puppet *puppet, void *argument)
+{
+    struct file_read_step *steps = argument;
+
+    for (size_t i = 0; i < MANY; i++)
+        puppet_begin(puppet, &steps[i]);
+}
+
+void
+many_positioned_transfers_at_once(struct stage *stage)
+{
+    static struct file_read_step steps[MANY];
+    static unsigned char bytes[MANY * 512];
+    struct rgm_file_write write;
+    struct rgm_file file;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    open_both(stage, &scratch, &file);
+    pattern_fill(bytes, sizeof(bytes), 0);
+    rgm_file_write_all_at(&write, &file, bytes, sizeof(bytes), 0);
+    rgi_check(rgm_call(stage->runtime, &write) == 0);
+    rgi_check(write.count == sizeof(bytes));
+    memset(bytes, 0, sizeof(bytes));
+    for (size_t i = 0; i < MANY; i++) {
+        rgm_file_read_at(&steps[i].op, &file, bytes + i * 512, 512, i * 512);
+        step_clear(&steps[i]);
+    }
+    stage_do(stage, begin_many, steps);
+    for (size_t i = 0; i < MANY; i++)
+        rgi_check(stage_end(stage, &steps[i]) == 0 && steps[i].op.count == 512);
+    rgi_check(pattern_holds(bytes, sizeof(bytes), 0));
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+vectors_scatter_and_gather(struct stage *stage)
+{
+    const struct rgm_vector out[] = {{"ab", 2}, {"", 0}, {"cdef", 4}};
+    char first[3] = "";
+    char second[5] = "";
+    const struct rgm_vector in[] = {{first, 2}, {NULL, 0}, {second, 4}};
+    const struct rgm_vector bad[] = {{NULL, 1}};
+    struct rgm_file_write write;
+    struct rgm_file_read read;
+    struct rgm_file file;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    open_both(stage, &scratch, &file);
+    rgm_file_write_vectors(&write, &file, out, 3, 1);
+    rgi_check(rgm_call(stage->runtime, &write) == 0 && write.count == 6);
+    rgm_file_read_vectors(&read, &file, in, 3, 1);
+    rgi_check(rgm_call(stage->runtime, &read) == 0 && read.count == 6);
+    rgi_check(strcmp(first, "ab") == 0 && strcmp(second, "cdef") == 0);
+    rgm_file_read_vectors(&read, &file, bad, 1, 0);
+    rgi_check(rgm_call(stage->runtime, &read) == -EINVAL);
+    rgm_file_read_vectors(&read, &file, NULL, 1, 0);
+    rgi_check(rgm_call(stage->runtime, &read) == -EINVAL);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* More pieces than go to the system at once: one transfer is short. */
+#define PIECES (2 * RGM_WRITE_WINDOW + 3)
+
+void
+all_forms_finish_what_is_short(struct stage *stage)
+{
+    struct rgm_vector pieces[PIECES];
+    unsigned char bytes[PIECES];
+    struct rgm_file_write write;
+    struct rgm_file_read read;
+    struct rgm_file file;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    open_both(stage, &scratch, &file);
+    pattern_fill(bytes, sizeof(bytes), 0);
+    for (size_t i = 0; i < PIECES; i++)
+        pieces[i] = (struct rgm_vector){&bytes[i], 1};
+    rgm_file_write_vectors(&write, &file, pieces, PIECES, 0);
+    rgi_check(rgm_call(stage->runtime, &write) == 0);
+    rgi_check(write.count == RGM_WRITE_WINDOW);
+    write.all = true; /* asked again, of the same record */
+    rgi_check(rgm_call(stage->runtime, &write) == 0);
+    rgi_check(write.count == PIECES);
+    memset(bytes, 0, sizeof(bytes));
+    rgm_file_read_vectors(&read, &file, pieces, PIECES, 0);
+    read.all = true;
+    rgi_check(rgm_call(stage->runtime, &read) == 0);
+    rgi_check(read.count == PIECES && !read.end);
+    rgi_check(pattern_holds(bytes, PIECES, 0));
+    rgm_file_read_all_at(&read, &file, bytes, PIECES, 3);
+    rgi_check(rgm_call(stage->runtime, &read) == 0);
+    rgi_check(read.count == PIECES - 3 && read.end);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+empty_transfers_are_no_ends(struct stage *stage)
+{
+    struct rgm_file_write write;
+    struct rgm_file_read read;
+    struct rgm_file file;
+    struct scratch scratch;
+    char byte = 0;
+
+    scratch_open(stage, &scratch);
+    open_both(stage, &scratch, &file);
+    rgm_file_read(&read, &file, &byte, 0);
+    rgi_check(rgm_call(stage->runtime, &read) == 0);
+    rgi_check(read.count == 0 && !read.end);
+    rgm_file_write(&write, &file, &byte, 0);
+    rgi_check(rgm_call(stage->runtime, &write) == 0 && write.count == 0);
+    rgm_file_read(&read, &file, &byte, 1);
+    rgi_check(rgm_call(stage->runtime, &read) == 0);
+    rgi_check(read.count == 0 && read.end);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_13_short_reads_ends_and_errors_pass(struct stage *stage)
+{
+    struct rgm_file directory = {0};
+    struct rgm_file_read read;
+    struct rgm_file file = {0};
+    struct scratch scratch;
+    char bytes[16];
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == 0);
+    rgi_check(reads(stage, &file, "bc", 10, 1));
+    rgi_check(truncate(scratch.path, 1) == 0);
+    rgi_check(reads(stage, &file, "", 10, 1));
+    rgi_check(truncate(scratch.path, 100) == 0); /* sparse */
+    rgm_file_read_at(&read, &file, bytes, sizeof(bytes), 50);
+    rgi_check(rgm_call(stage->runtime, &read) == 0 && read.count == 16);
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        rgi_check(bytes[i] == 0);
+    rgi_check(file_write(stage, &file, "x", 0) == -EBADF);
+    rgi_check(file_open(stage, &directory, scratch.directory,
+                        RGM_FILE_READ | RGM_FILE_DIRECTORY) == 0);
+    rgm_file_read_at(&read, &directory, bytes, 1, 0);
+    rgi_check(rgm_call(stage->runtime, &read) == -EISDIR);
+    rgi_check(file_close(stage, &directory) == 0);
+    rgi_check(file_close(stage, &file) == 0);
+    rgm_file_read_at(&read, &file, bytes, 1, 0);
+    rgi_check(rgm_call(stage->runtime, &read) == -EBADF);
+    scratch_close(stage, &scratch);
+}
+
+/* A lease that was asked with, wherever the road ended. */
+static void
+lease_is_back(const struct rgm_lease *gone, struct rgm_lease *back,
+              const void *data)
+{
+    rgi_check(gone->data == NULL && back->data == data);
+    rgm_lease_drop(back);
+}
+
+void
+fil_10_lease_comes_back_on_every_path(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, 64);
+    struct rgm_file_write write;
+    struct rgm_file_read read;
+    struct rgm_file file = {0};
+    struct rgm_lease lease;
+    struct scratch scratch;
+    const void *data;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    open_both(stage, &scratch, &file);
+    for (int round = 0; round < 4; round++) {
+        rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+        data = lease.data;
+        switch (round) {
+        case 0: /* success */
+            rgm_file_read_lease(&read, &file, &lease, 0);
+            rgi_check(rgm_call(stage->runtime, &read) == 0);
+            rgi_check(read.count == 3 && memcmp(data, "abc", 3) == 0);
+            break;
+        case 1: /* refused before it began */
+            rgm_file_read_lease(&read, &file, &lease, UINT64_MAX - 5);
+            rgi_check(rgm_call(stage->runtime, &read) == -EINVAL);
+            break;
+        case 2: /* more than the lease has */
+            rgm_file_write_lease(&write, &file, &lease, 65, 0);
+            rgi_check(rgm_call(stage->runtime, &write) == -EINVAL);
+            read.lease = write.lease;
+            break;
+        default: /* the system's error */
+            rgi_check(file_close(stage, &file) == 0);
+            rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) ==
+                      0);
+            rgm_file_write_lease(&write, &file, &lease, 3, 0);
+            rgi_check(rgm_call(stage->runtime, &write) == -EBADF);
+            read.lease = write.lease;
+        }
+        lease_is_back(&lease, &read.lease, data);
+    }
+    rgi_check(file_close(stage, &file) == 0);
+    rgm_pool_destroy(pool);
+    scratch_close(stage, &scratch);
+}
+
+/* ------------------------------------------------------------ sync, metadata */
+
+void
+fil_09_sync_only_when_asked(struct stage *stage)
+{
+    struct rgm_file_sync sync;
+    struct rgm_file directory = {0};
+    struct rgm_file file;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    open_both(stage, &scratch, &file);
+    rgi_check(file_write(stage, &file, "abc", 0) == 3);
+    rgi_check(shim_syncs() == 0);
+    rgm_file_datasync(&sync, &file);
+    rgi_check(rgm_call(stage->runtime, &sync) == 0);
+    rgm_file_sync(&sync, &file);
+    rgi_check(rgm_call(stage->runtime, &sync) == 0);
+    rgi_check(file_open(stage, &directory, scratch.directory,
+                        RGM_FILE_READ | RGM_FILE_DIRECTORY) == 0);
+    rgm_file_sync(&sync, &directory);
+    rgi_check(rgm_call(stage->runtime, &sync) == 0);
+    /* A ring's go to the kernel by another road, and as few. */
+    if (stage->class == &rgm_provider_threads)
+        rgi_check(shim_syncs() == 3);
+    else
+        rgi_check(shim_syncs() == 0);
+    rgi_check(file_close(stage, &directory) == 0);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+static int64_t
+ns_of(struct timespec time)
+{
+    return (int64_t)time.tv_sec * (int64_t)RGM_NS_PER_S + time.tv_nsec;
+}
+
+static void
+is_what_fstat_says(const struct rgm_file_stat *seen, const struct stat *about)
+{
+    rgi_check(seen->size_bytes == (uint64_t)about->st_size);
+    rgi_check(seen->stored_bytes == (uint64_t)about->st_blocks * 512);
+    rgi_check(seen->mode == (about->st_mode & 07777));
+    rgi_check(seen->links == about->st_nlink && seen->inode == about->st_ino);
+    rgi_check(seen->modified_ns == ns_of(about->st_mtim));
+    rgi_check(seen->changed_ns == ns_of(about->st_ctim));
+}
+
+void
+fil_14_metadata_is_what_fstat_says(struct stage *stage)
+{
+    struct rgm_file_stat seen;
+    struct rgm_file file;
+    struct scratch scratch;
+    struct stat about;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    open_both(stage, &scratch, &file);
+    rgi_check(stat(scratch.path, &about) == 0);
+    rgm_file_stat(&seen, &file);
+    rgi_check(rgm_call(stage->runtime, &seen) == 0);
+    is_what_fstat_says(&seen, &about);
+    rgi_check(seen.kind == RGM_FILE_KIND_REGULAR);
+    rgm_path_stat(&seen, HERE, scratch.directory, false);
+    rgi_check(stat(scratch.directory, &about) == 0);
+    rgi_check(rgm_call(stage->runtime, &seen) == 0);
+    is_what_fstat_says(&seen, &about);
+    rgi_check(seen.kind == RGM_FILE_KIND_DIRECTORY);
+    rgi_check(symlink("nowhere", scratch.other) == 0);
+    rgm_path_stat(&seen, HERE, scratch.other, false);
+    rgi_check(rgm_call(stage->runtime, &seen) == -ENOENT);
+    rgm_path_stat(&seen, HERE, scratch.other, true);
+    rgi_check(rgm_call(stage->runtime, &seen) == 0);
+    rgi_check(seen.kind == RGM_FILE_KIND_LINK);
+    rgm_path_stat(&seen, HERE, NULL, false);
+    rgi_check(rgm_call(stage->runtime, &seen) == -EINVAL);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_14_truncate_both_ways(struct stage *stage)
+{
+    struct rgm_file_truncate truncate;
+    struct rgm_file file;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abcdef");
+    open_both(stage, &scratch, &file);
+    rgm_file_truncate(&truncate, &file, 2);
+    rgi_check(rgm_call(stage->runtime, &truncate) == 0);
+    rgi_check(holds(scratch.path, "ab"));
+    rgm_file_truncate(&truncate, &file, 4);
+    rgi_check(rgm_call(stage->runtime, &truncate) == 0);
+    rgi_check(reads(stage, &file, "ab", 2, 0));
+    {
+        struct rgm_file_read read;
+        char bytes[4] = "xxxx";
+
+        rgm_file_read_at(&read, &file, bytes, 4, 2);
+        rgi_check(rgm_call(stage->runtime, &read) == 0);
+        rgi_check(read.count == 2 && bytes[0] == 0 && bytes[1] == 0);
+    }
+    rgm_file_truncate(&truncate, &file, UINT64_MAX);
+    rgi_check(rgm_call(stage->runtime, &truncate) == -EINVAL);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* Each mode against the plain call, on a twin. */
+void
+fil_15_allocation_modes_are_told_apart(struct stage *stage)
+{
+    static const struct {
+        enum rgm_file_allocation ours;
+        int system;
+    } modes[] = {
+        {RGM_FILE_ALLOCATE, 0},
+        {RGM_FILE_ALLOCATE_KEEP_SIZE, FALLOC_FL_KEEP_SIZE},
+        {RGM_FILE_PUNCH_HOLE, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE},
+        {RGM_FILE_ZERO_RANGE, FALLOC_FL_ZERO_RANGE},
+        {RGM_FILE_COLLAPSE_RANGE, FALLOC_FL_COLLAPSE_RANGE},
+        {RGM_FILE_INSERT_RANGE, FALLOC_FL_INSERT_RANGE},
+    };
+    struct rgm_file_allocate allocate;
+    struct rgm_file file;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        struct stat ours;
+        struct stat twin;
+        int status;
+        int fd;
+
+        put(scratch.path, "abc");
+        put(scratch.other, "abc");
+        rgi_check(truncate(scratch.path, 65536) == 0);
+        rgi_check(truncate(scratch.other, 65536) == 0);
+        open_both(stage, &scratch, &file);
+        fd = open(scratch.other, O_RDWR);
+        status = fallocate(fd, modes[i].system, 4096, 8192) < 0 ? -errno : 0;
+        rgm_file_allocate(&allocate, &file, modes[i].ours, 4096, 8192);
+        rgi_check(rgm_call(stage->runtime, &allocate) == status);
+        rgi_check(stat(scratch.path, &ours) == 0 && fstat(fd, &twin) == 0);
+        rgi_check(ours.st_size == twin.st_size);
+        rgi_check(ours.st_blocks == twin.st_blocks);
+        close(fd);
+        rgi_check(file_close(stage, &file) == 0);
+        (void)unlink(scratch.path);
+    }
+    open_both(stage, &scratch, &file);
+    rgm_file_allocate(&allocate, &file, RGM_FILE_ALLOCATE, 0, 0);
+    rgi_check(rgm_call(stage->runtime, &allocate) == -EINVAL);
+    rgm_file_allocate(&allocate, &file, (enum rgm_file_allocation)9, 0, 1);
+    rgi_check(rgm_call(stage->runtime, &allocate) == -EINVAL);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+fil_16_advice_needs_no_room(struct stage *stage)
+{
+    struct read_step waits[3] = {0};
+    struct rgm_file_advise advise;
+    struct rgm_stream near;
+    struct rgm_file file;
+    struct scratch scratch;
+    char bytes[3];
+    int peer;
+
+    stage->options.in_flight_max = 2;
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    open_both(stage, &scratch, &file);
+    peer = stage_pair(stage, &near);
+    for (int i = 0; i < 3; i++) { /* all places are taken, and one waits */
+        rgm_stream_read(&waits[i].op, &near, &bytes[i], 1);
+        stage_begin(stage, &waits[i]);
+    }
+    for (uint32_t advice = 0; advice <= RGM_FILE_ADVISE_ONCE; advice++) {
+        rgm_file_advise(&advise, &file, (enum rgm_file_advice)advice, 0, 0);
+        rgi_check(rgm_call(stage->runtime, &advise) == 0);
+    }
+    rgm_file_advise(&advise, &file, (enum rgm_file_advice)6, 0, 0);
+    rgi_check(rgm_call(stage->runtime, &advise) == -EINVAL);
+    rgi_check(holds(scratch.path, "abc"));
+    peer_send(peer, "xyz", 3);
+    for (int i = 0; i < 3; i++)
+        rgi_check(stage_end(stage, &waits[i]) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* Asks a read and, while it is out, the close. */
+struct read_and_close {
+    struct file_read_step read;
+    struct close_step close;
+};
+
+static void
+begin_read_and_close(struct puppet *puppet, void *argument)
+{
+    struct read_and_close *both = argument;
+
+    puppet_begin(puppet, &both->read);
+    puppet_begin(puppet, &both->close);
+}
+
+void
+fil_17_close_needs_sole_use(struct stage *stage)
+{
+    struct read_and_close both = {0};
+    struct rgm_file file;
+    struct scratch scratch;
+    char byte;
+    int fd;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "a");
+    open_both(stage, &scratch, &file);
+    fd = descriptor_of(scratch.path);
+    rgm_file_read_at(&both.read.op, &file, &byte, 1, 0);
+    rgm_file_close(&both.close.op, &file);
+    stage_do(stage, begin_read_and_close, &both);
+    rgi_check(stage_end(stage, &both.close) == -EBUSY);
+    rgi_check(stage_end(stage, &both.read) == 0 && byte == 'a');
+    rgi_check(file.handle.open == 1 && fcntl(fd, F_GETFD) >= 0);
+    rgi_check(stage_run(stage, &both.close) == 0);
+    rgi_check(fcntl(fd, F_GETFD) < 0);
+    rgi_check(file_close(stage, &file) == -EBADF); /* once */
+    scratch_close(stage, &scratch);
+}
+
+/* ------------------------------------------------------------------- a copy */
+
+#define COPY_CHUNK ((size_t)65536)
+
+/* Two leases go round: filled from the source, emptied into the copy. */
+struct copier {
+    struct puppet *puppet;
+    struct rgm_file *from;
+    struct rgm_file *to;
+    struct lane {
+        struct rgm_file_read read;
+        struct rgm_file_write write;
+        struct rgm_lease lease;
+    } lanes[2];
+    uint64_t next_bytes;
+    uint64_t copied_bytes;
+    uint32_t busy;
+    bool over; /* under the stage's lock */
+};
+
+static __thread struct copier *copier_here;
+
+static void copy_more(struct copier *copier, struct lane *lane);
+
+static void
+copy_written(struct rgm_actor *self, struct rgm_request *request)
+{
+    struct copier *copier = copier_here;
+    struct rgm_file_write *write = (struct rgm_file_write *)(void *)request;
+    struct lane *lane = &copier->lanes[write != &copier->lanes[0].write];
+
+    (void)self;
+    rgi_check(rgm_status(write) == 0);
+    copier->copied_bytes += write->count;
+    lane->lease = write->lease;
+    copy_more(copier, lane);
+}
+
+static void
+copy_end(struct copier *copier, struct lane *lane)
+{
+    struct stage *stage = copier->puppet->stage;
+
+    rgm_lease_drop(&lane->lease);
+    if (--copier->busy > 0)
+        return;
+    pthread_mutex_lock(&stage->lock);
+    copier->over = true;
+    pthread_cond_broadcast(&stage->answered);
+    pthread_mutex_unlock(&stage->lock);
+}
+
+static void
+copy_read(struct rgm_actor *self, struct rgm_request *request)
+{
+    struct copier *copier = copier_here;
+    struct rgm_file_read *read = (struct rgm_file_read *)(void *)request;
+    struct lane *lane = &copier->lanes[read != &copier->lanes[0].read];
+
+    rgi_check(rgm_status(read) == 0);
+    lane->lease = read->lease;
+    if (read->count == 0) {
+        copy_end(copier, lane);
+        return;
+    }
+    rgm_file_write_lease(&lane->write, copier->to, &lane->lease, read->count,
+                         read->offset_bytes);
+    lane->write.all = true;
+    rgm_ask_request(self, &lane->write.request, copy_written);
+}
+
+static void
+copy_more(struct copier *copier, struct lane *lane)
+{
+    rgm_file_read_lease(&lane->read, copier->from, &lane->lease,
+                        copier->next_bytes);
+    lane->read.all = true;
+    copier->next_bytes += COPY_CHUNK;
+    rgm_ask_request(&copier->puppet->actor, &lane->read.request, copy_read);
+}
+
+static void
+copy_begin(struct puppet *puppet, void *argument)
+{
+    copier_here = argument;
+    copier_here->puppet = puppet;
+    copier_here->busy = 2;
+    for (int i = 0; i < 2; i++)
+        copy_more(copier_here, &copier_here->lanes[i]);
+}
+
+void
+fil_23_copy_with_two_slots(struct stage *stage)
+{
+    uint64_t size_bytes = rgi_scale(1u << 30) / COPY_CHUNK * COPY_CHUNK + 17;
+    struct rgm_pool *pool = pool_of(2, COPY_CHUNK);
+    struct copier copier = {0};
+    struct rgm_file from = {0};
+    struct rgm_file to = {0};
+    struct scratch scratch;
+    struct rgm_lease extra;
+    struct stat about;
+    char byte = 0;
+    int fd;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "begin");
+    fd = open(scratch.path, O_WRONLY);
+    rgi_check(pwrite(fd, "end", 3, (off_t)size_bytes - 3) == 3);
+    close(fd);
+    rgi_check(file_open(stage, &from, scratch.path, RGM_FILE_READ) == 0);
+    rgi_check(file_open(stage, &to, scratch.other,
+                        RGM_FILE_WRITE | RGM_FILE_CREATE) == 0);
+    copier.from = &from;
+    copier.to = &to;
+    for (int i = 0; i < 2; i++)
+        rgi_check(rgm_pool_try_acquire(pool, &copier.lanes[i].lease) == 0);
+    rgi_check(rgm_pool_try_acquire(pool, &extra) == -EAGAIN);
+    stage_do(stage, copy_begin, &copier);
+    pthread_mutex_lock(&stage->lock);
+    while (!copier.over)
+        pthread_cond_wait(&stage->answered, &stage->lock);
+    pthread_mutex_unlock(&stage->lock);
+    rgi_check(copier.copied_bytes == size_bytes);
+    rgi_check(stat(scratch.other, &about) == 0);
+    rgi_check((uint64_t)about.st_size == size_bytes);
+    fd = open(scratch.other, O_RDONLY);
+    rgi_check(pread(fd, &byte, 1, 0) == 1 && byte == 'b');
+    rgi_check(pread(fd, &byte, 1, (off_t)size_bytes - 1) == 1 && byte == 'd');
+    close(fd);
+    rgi_check(file_close(stage, &from) == 0);
+    rgi_check(file_close(stage, &to) == 0);
+    rgm_pool_destroy(pool);
+    scratch_close(stage, &scratch);
+}
+
+/* -------------------------------------------------------- paths, directories */
+
+#define PATH_DO(prepare, ...)                                                  \
+    (prepare(&path, HERE, __VA_ARGS__), rgm_call(stage->runtime, &path))
+
+void
+paths_are_renamed_made_and_removed(struct stage *stage)
+{
+    struct rgm_path path;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    rgi_check(PATH_DO(rgm_path_rename, scratch.path, scratch.other, false) ==
+              0);
+    rgi_check(holds(scratch.other, "abc"));
+    put(scratch.path, "new");
+    rgi_check(PATH_DO(rgm_path_rename, scratch.path, scratch.other, true) ==
+              -EEXIST);
+    rgi_check(PATH_DO(rgm_path_rename, scratch.path, scratch.other, false) ==
+              0);
+    rgi_check(holds(scratch.other, "new"));
+    rgi_check(PATH_DO(rgm_path_unlink, scratch.other) == 0);
+    rgi_check(PATH_DO(rgm_path_unlink, scratch.other) == -ENOENT);
+    rgi_check(PATH_DO(rgm_path_make_directory, scratch.path, 0700) == 0);
+    rgi_check(PATH_DO(rgm_path_make_directory, scratch.path, 0700) == -EEXIST);
+    rgi_check(PATH_DO(rgm_path_unlink, scratch.path) == -EISDIR);
+    rgi_check(PATH_DO(rgm_path_remove_directory, scratch.path) == 0);
+    rgi_check(PATH_DO(rgm_path_remove_directory, scratch.path) == -ENOENT);
+    rgi_check(PATH_DO(rgm_path_unlink, NULL) == -EINVAL);
+    rgi_check(PATH_DO(rgm_path_rename, scratch.path, NULL, false) == -EINVAL);
+    scratch_close(stage, &scratch);
+}
+
+#define NAMES 40
+
+static void
+listed(struct stage *stage, struct rgm_file *directory, unsigned *seen)
+{
+    static _Alignas(8) char memory[RGM_DIRECTORY_ROOM_LEAST];
+    struct rgm_directory_read read;
+    struct rgm_directory_entry entry;
+
+    do {
+        rgm_directory_read(&read, directory, memory, sizeof(memory));
+        rgi_check(rgm_call(stage->runtime, &read) == 0);
+        while (rgm_directory_next(&read, &entry)) {
+            rgi_check(entry.kind == RGM_FILE_KIND_REGULAR);
+            rgi_check(entry.inode != 0);
+            seen[strtol(entry.name, NULL, 10)]++;
+        }
+    } while (!read.end);
+}
+
+void
+directories_are_listed(struct stage *stage)
+{
+    struct rgm_directory_read read;
+    struct rgm_file directory = {0};
+    struct scratch scratch;
+    unsigned seen[NAMES] = {0};
+    uint64_t position;
+    char name[128];
+    char unaligned[1024];
+
+    scratch_open(stage, &scratch);
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name, sizeof(name), "%s/%d", scratch.directory, i);
+        put(name, "");
+    }
+    rgi_check(file_open(stage, &directory, scratch.directory,
+                        RGM_FILE_READ | RGM_FILE_DIRECTORY) == 0);
+    listed(stage, &directory, seen);
+    rgi_check(file_seek(stage, &directory, 0, RGM_FILE_FROM_START, &position) ==
+              0);
+    listed(stage, &directory, seen);
+    for (int i = 0; i < NAMES; i++) {
+        rgi_check(seen[i] == 2);
+        snprintf(name, sizeof(name), "%s/%d", scratch.directory, i);
+        rgi_check(unlink(name) == 0);
+    }
+    rgm_directory_read(&read, &directory, unaligned + 1, 1000);
+    rgi_check(rgm_call(stage->runtime, &read) == -EINVAL);
+    rgm_directory_read(&read, &directory, unaligned, 16);
+    rgi_check(rgm_call(stage->runtime, &read) == -EINVAL);
+    rgi_check(file_close(stage, &directory) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* ------------------------------------------------------------------ leftovers */
+
+void
+file_work_leaves_no_descriptor_and_no_memory(struct stage *stage)
+{
+    struct rgm_file file = {0};
+    struct scratch scratch;
+    unsigned descriptors;
+    uint64_t allocations = 0;
+
+    scratch_open(stage, &scratch);
+    put(scratch.path, "abc");
+    descriptors = descriptors_open();
+    for (uint32_t i = 0; i < 200; i++) {
+        struct rgm_file_stat about;
+
+        if (i == 100)
+            allocations = shim_allocations();
+        rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == 0);
+        rgi_check(reads(stage, &file, "abc", 10, 0));
+        rgm_file_stat(&about, &file);
+        rgi_check(rgm_call(stage->runtime, &about) == 0);
+        rgi_check(file_close(stage, &file) == 0);
+    }
+    rgi_check(shim_allocations() == allocations);
+    rgi_check(descriptors_open() == descriptors);
+    scratch_close(stage, &scratch);
+}
