@@ -220,6 +220,14 @@ rgm_forward_kept_request(struct rgm_actor *self, struct rgm_token token,
     return 0;
 }
 
+struct rgm_request *
+rgi_unkeep(struct rgm_actor *self, struct rgm_token token)
+{
+    if (table_find(self->worker, self, token) == NULL)
+        return NULL;
+    return table_release(self->worker, token.index);
+}
+
 void
 rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor)
 {

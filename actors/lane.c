@@ -127,12 +127,98 @@ lane_leave(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name,
     lane_advance(worker, lane, name); /* the first may fit now */
 }
 
+static void
+hold_leave(struct rgm_worker *worker, struct rgi_hold *hold,
+           const struct rgm_actor *actor)
+{
+    struct rgi_chain waiting = hold->waiting;
+    struct rgm_message *message;
+
+    hold->waiting.first = NULL;
+    while ((message = rgi_chain_pop(&waiting)) != NULL) {
+        if (!leaves(message, actor)) {
+            rgi_chain_append(&hold->waiting, message);
+            continue;
+        }
+        message->state = RGI_MESSAGE_OUT;
+        rgi_send_home(worker, message, -ECANCELED);
+    }
+}
+
 void
 rgi_lanes_leave(struct rgm_worker *worker, const struct rgm_actor *actor)
 {
+    for (struct rgi_hold *hold = worker->holds; hold != NULL; hold = hold->next)
+        hold_leave(worker, hold, actor);
     for (uint32_t i = 0; i < 2 * worker->workers_count; i++) {
         if (worker->lanes[i].waiting.first != NULL)
             lane_leave(worker, &worker->lanes[i], (uint16_t)(i + 1), actor);
+    }
+}
+
+static void
+lane_pull(struct rgi_lane *lane,
+          bool (*wanted)(struct rgm_message *message, const void *context),
+          const void *context, struct rgi_chain *ret_pulled)
+{
+    struct rgi_chain waiting = lane->waiting;
+    struct rgm_message *message;
+
+    lane->waiting.first = NULL;
+    while ((message = rgi_chain_pop(&waiting)) != NULL)
+        rgi_chain_append(wanted(message, context) ? ret_pulled : &lane->waiting,
+                         message);
+}
+
+void
+rgi_lanes_pull(struct rgm_worker *worker, uint32_t destination,
+               bool (*wanted)(struct rgm_message *message,
+                              const void *context),
+               const void *context, struct rgi_chain *ret_pulled)
+{
+    for (uint32_t place = 2 * destination; place < 2 * destination + 2;
+         place++) {
+        struct rgi_lane *lane = &worker->lanes[place];
+
+        if (lane->waiting.first == NULL)
+            continue;
+        lane_pull(lane, wanted, context, ret_pulled);
+        lane_advance(worker, lane, (uint16_t)(place + 1));
+    }
+}
+
+void
+rgi_hold_open(struct rgm_worker *worker, struct rgi_hold *hold)
+{
+    rgi_assert(hold->waiting.first == NULL);
+    hold->next = worker->holds;
+    worker->holds = hold;
+}
+
+static void
+hold_close(struct rgm_worker *worker, struct rgi_hold *hold)
+{
+    struct rgi_hold **link = &worker->holds;
+
+    while (*link != hold)
+        link = &(*link)->next;
+    *link = hold->next;
+}
+
+void
+rgi_hold_release(struct rgm_worker *worker, struct rgi_hold *hold,
+                 struct rgm_address to)
+{
+    uint32_t destination = rgm_address_worker(to);
+    struct rgm_message *message;
+
+    hold_close(worker, hold);
+    while ((message = rgi_chain_pop(&hold->waiting)) != NULL) {
+        message->to = to;
+        if (!rgi_lane_enter(worker, message, destination))
+            continue; /* on in that line */
+        message->state = RGI_MESSAGE_OUT;
+        rgi_post(worker, message, destination);
     }
 }
 

@@ -282,6 +282,23 @@ rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
     ask_go(self->worker, self, request);
 }
 
+void
+rgi_ask_uncharged(struct rgm_actor *self, struct rgm_request *request,
+                  rgm_answer_function *answer)
+{
+    struct rgm_worker *worker = self->worker;
+    uint32_t destination = rgm_address_worker(request->message.to);
+
+    ask_begin(self, request, answer);
+    if (!may_ask(self, &request->message))
+        rgi_request_fail(worker, request, -ECANCELED);
+    else if (destination >= worker->workers_count &&
+             !rgi_number_learn(worker, destination))
+        rgi_request_fail(worker, request, -ESRCH);
+    else
+        rgi_post(worker, &request->message, destination);
+}
+
 #define CHARGED_NOTHING 1
 
 static int
@@ -359,6 +376,25 @@ rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
         rgi_request_fail(self->worker, request, -ENOBUFS);
     else
         ask_go(self->worker, self, request);
+}
+
+void
+rgi_ask_held(struct rgm_actor *self, struct rgm_order *order,
+             struct rgm_request *request, rgm_answer_function *answer,
+             struct rgi_hold *hold)
+{
+    bool full = order != NULL && rgm_order_full(order);
+
+    ask_begin(self, request, answer);
+    scope_enter(self, request);
+    if (order != NULL)
+        order_append(order, request);
+    if (full || !may_ask(self, &request->message)) {
+        rgi_request_fail(self->worker, request, full ? -ENOBUFS : -ECANCELED);
+        return;
+    }
+    request->message.state = RGI_MESSAGE_WAITING;
+    rgi_chain_append(&hold->waiting, &request->message);
 }
 
 void

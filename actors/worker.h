@@ -66,6 +66,7 @@ enum rgi_control {
 
 /* Asker's flags of a request. */
 #define RGI_REQUEST_ARRIVED 0x1 /* home, waiting for its turn in an order */
+#define RGI_REQUEST_SHARDED 0x4 /* asked through a shard: has a hash */
 #define RGI_REQUEST_HERE 0x2 /* an operation of the asker's own worker; the
                               * header of any other is not ours to read */
 
@@ -88,6 +89,12 @@ struct rgi_lane {
     uint32_t count; /* messages out */
     uint64_t bytes;
     struct rgi_chain waiting; /* asks in line */
+};
+
+/* Asks that wait for their road, charged to no lane yet: actors/shards.c. */
+struct rgi_hold {
+    struct rgi_chain waiting;
+    struct rgi_hold *next; /* in the worker's list, while open */
 };
 
 /* ---- slots: actors/slots.c ---- */
@@ -226,6 +233,7 @@ struct rgm_worker {
     uint64_t next_look;         /* deliveries at the next look at the clock */
     struct rgi_outbox outboxes[RGM_WORKERS_MAX];
     struct rgi_lane *lanes; /* two per destination */
+    struct rgi_hold *holds; /* open ones */
     uint32_t messages_out;
 
     /* actor.c */
@@ -347,6 +355,16 @@ bool rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
                     uint32_t destination);
 /* An actor stops: what it has in line goes home with -ECANCELED. */
 void rgi_lanes_leave(struct rgm_worker *worker, const struct rgm_actor *actor);
+/* Take out of the lines with a destination what is `wanted`, in order. */
+void rgi_lanes_pull(struct rgm_worker *worker, uint32_t destination,
+                    bool (*wanted)(struct rgm_message *message,
+                                   const void *context),
+                    const void *context, struct rgi_chain *ret_pulled);
+/* A hold is open from here until it is released: then what is in it goes to
+ * the address, by the lane. */
+void rgi_hold_open(struct rgm_worker *worker, struct rgi_hold *hold);
+void rgi_hold_release(struct rgm_worker *worker, struct rgi_hold *hold,
+                      struct rgm_address to);
 /* Credit what came home, and send on those who waited for it. */
 void rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message);
 
@@ -453,6 +471,20 @@ rgi_actor_push(struct rgm_worker *worker, struct rgm_actor *actor,
     rgi_actor_wake(worker, actor);
 }
 
+/* Put messages before all that an actor has in its line. */
+static inline void
+rgi_actor_push_first(struct rgm_worker *worker, struct rgm_actor *actor,
+                     struct rgi_chain *chain)
+{
+    if (chain->first == NULL)
+        return;
+    chain->last->next = actor->mail_first;
+    if (actor->mail_first == NULL)
+        actor->mail_last = chain->last;
+    actor->mail_first = chain->first;
+    rgi_actor_wake(worker, actor);
+}
+
 /*
  * Mail for an actor of this worker goes straight into its line, which is
  * served in a later batch (or later in this one), unless something of ours
@@ -498,9 +530,19 @@ void rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request);
 /* Complete a request of this worker's without its having been anywhere. */
 void rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
                       int status);
+/* Ask by no lane: for what others wait for, and whose number is bounded. */
+void rgi_ask_uncharged(struct rgm_actor *self, struct rgm_request *request,
+                       rgm_answer_function *answer);
+/* Ask, and wait in a hold; order: or NULL. */
+void rgi_ask_held(struct rgm_actor *self, struct rgm_order *order,
+                  struct rgm_request *request, rgm_answer_function *answer,
+                  struct rgi_hold *hold);
 
 /* ---- answer.c ---- */
 
+/* A kept request is to be delivered again: it is the caller's, the token is
+ * spent. NULL when it was. */
+struct rgm_request *rgi_unkeep(struct rgm_actor *self, struct rgm_token token);
 /* A stopping actor's kept requests: withdrawn and sent home. */
 void rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor);
 

@@ -14,6 +14,7 @@
 #include <ringmail/provider.h>
 #include <ringmail/resize.h>
 #include <ringmail/runtime.h>
+#include <ringmail/shards.h>
 #include <ringmail/stream.h>
 
 #endif /* RINGMAIL_H */
