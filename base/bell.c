@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/baton.h"
 
 /* Raw calls: those of libc are cancellation points, and a thread that is
  * cancelled between its push and its bell would leave the sleeper asleep. */
@@ -64,12 +65,32 @@ rgi_bell_take(int fd)
 }
 
 bool
+rgi_bell_is_rung(int fd)
+{
+    struct pollfd bell = {fd, POLLIN, 0};
+
+    return poll(&bell, 1, 0) > 0;
+}
+
+static bool
+is_rung(void *argument)
+{
+    return rgi_bell_is_rung((int)(intptr_t)argument);
+}
+
+bool
 rgi_bell_await(int fd, uint64_t pause_ns)
 {
     struct pollfd bell = {fd, POLLIN, 0};
     struct timespec pause = {(time_t)(pause_ns / RGM_NS_PER_S),
                              (long)(pause_ns % RGM_NS_PER_S)};
 
+    if (rgi_baton != NULL) { /* no time passes: a pause is none */
+        rgi_baton->await(rgi_baton, "bell",
+                         pause_ns == RGM_NEVER ? is_rung : NULL,
+                         (void *)(intptr_t)fd);
+        return rgi_bell_take(fd);
+    }
     return ppoll(&bell, 1, pause_ns == RGM_NEVER ? NULL : &pause, NULL) > 0 &&
            rgi_bell_take(fd);
 }

@@ -38,6 +38,9 @@ void rgi_bell_ring(void *argument);
  */
 bool rgi_bell_take(int fd);
 
+/* Whether it has been rung and not silenced. Thread: the sleeper's. */
+bool rgi_bell_is_rung(int fd);
+
 /*
  * Sleeps until it rings, `pause_ns` have gone by (RGM_NEVER: however long that
  * takes) or a signal comes, and silences it.
