@@ -234,7 +234,7 @@ thread_make(struct rgm_runtime *runtime, uint32_t number)
 static void
 thread_join(struct rgm_runtime *runtime, uint32_t number)
 {
-    pthread_join(runtime->threads[number], NULL);
+    rgi_thread_join(runtime, number);
     open_set(runtime, runtime->open & ~rgi_bit(number));
 }
 

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/baton.h"
 #include "base/bell.h"
 #include "base/memory.h"
 
@@ -74,8 +75,10 @@ options_complete(struct rgm_runtime_options *options, uint32_t cpus)
     DEFAULT(quota, DEFAULT_QUOTA);
     DEFAULT(lent_slots, DEFAULT_LENT_SLOTS);
     DEFAULT(spin_us, DEFAULT_SPIN_US);
-    if (options->spin_us == RGM_SPIN_OFF)
+    if (options->spin_us == RGM_SPIN_OFF || rgi_baton != NULL)
         options->spin_us = 0;
+    if (rgi_baton != NULL)
+        options->pin = false;
 }
 
 /* ---- places ---- */
@@ -378,6 +381,7 @@ options_for(const struct rgm_runtime *runtime, uint32_t number,
         .in_flight_max = options->in_flight_max,
         .pool_slots_max = options->pool_slots_max,
         .strict = options->strict,
+        .argument = options->provider_argument,
     };
 }
 
@@ -562,6 +566,30 @@ provider_describe(struct rgm_runtime *runtime)
              provider->mode != NULL ? provider->mode : "default");
 }
 
+/* A thread, or the player of a stepper. Returns as pthread_create. */
+static int
+thread_start(struct rgm_runtime *runtime, uint32_t number,
+             void *(*function)(void *worker))
+{
+    char name[32];
+
+    if (rgi_baton == NULL)
+        return pthread_create(&runtime->threads[number], NULL, function,
+                              runtime->workers[number]);
+    snprintf(name, sizeof(name), "worker %u", (unsigned)number);
+    return rgi_baton->start(rgi_baton, name, &runtime->threads[number],
+                            function, runtime->workers[number]);
+}
+
+void
+rgi_thread_join(struct rgm_runtime *runtime, uint32_t number)
+{
+    if (rgi_baton == NULL)
+        pthread_join(runtime->threads[number], NULL);
+    else
+        rgi_baton->join(rgi_baton, runtime->threads[number]);
+}
+
 /* Threads of ours take no signals. */
 int
 rgi_thread_create(struct rgm_runtime *runtime, uint32_t number,
@@ -572,8 +600,7 @@ rgi_thread_create(struct rgm_runtime *runtime, uint32_t number,
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&runtime->threads[number], NULL, function,
-                           runtime->workers[number]);
+    error = thread_start(runtime, number, function);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -error;
 }
@@ -620,7 +647,7 @@ join_threads(struct rgm_runtime *runtime, uint32_t first, uint32_t count)
 {
     for (uint32_t i = first; i < first + count; i++)
         if (runtime->open & rgi_bit(i)) /* others were joined when they left */
-            pthread_join(runtime->threads[i], NULL);
+            rgi_thread_join(runtime, i);
 }
 
 static void
@@ -843,7 +870,7 @@ rgm_runtime_destroy(struct rgm_runtime *runtime)
         return -EBUSY;
     /* runtime-outside: observes that whoever entered has rung and left. */
     while (observe(&runtime->outside) != 0)
-        sched_yield(); /* somebody is between his push and his bell */
+        rgi_relax(); /* somebody is between his push and his bell */
     runtime_free(runtime);
     return 0;
 }

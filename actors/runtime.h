@@ -112,6 +112,7 @@ int rgi_worker_prepare(struct rgm_runtime *runtime, uint32_t number);
 /* Make a thread of ours. Returns 0 or a negative errno. */
 int rgi_thread_create(struct rgm_runtime *runtime, uint32_t number,
                       void *(*function)(void *worker));
+void rgi_thread_join(struct rgm_runtime *runtime, uint32_t number);
 /* Pin, if that is wanted, and open the provider. Thread: the worker's. */
 int rgi_worker_open(struct rgm_worker *worker, char *ret_why, size_t size);
 /* Live until closed. Thread: the worker's. */

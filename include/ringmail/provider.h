@@ -162,6 +162,7 @@ struct rgm_provider_options {
     uint32_t pool_slots_max; /* pool slots lent to the ring at once; 0: default */
     uint32_t threads;      /* of a pool of blocking calls; 0: default */
     bool strict;           /* refuse to fall back to weaker set-ups */
+    void *argument;        /* the program's, for a provider that wants one */
 };
 
 /* A kind of provider: how one is made and unmade, and its name. */

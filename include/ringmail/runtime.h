@@ -44,6 +44,7 @@ struct rgm_runtime_options {
     /* Default: ring; when the machine refuses it, threads, and
      * rgm_runtime_provider says which and why. */
     const struct rgm_provider_class *provider;
+    void *provider_argument; /* handed to it; scripted: its script */
     /* Passed to the provider; see provider.h. */
     uint32_t ring_entries;
     uint32_t in_flight_max;
