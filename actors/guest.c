@@ -18,14 +18,44 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/baton.h"
 #include "base/memory.h"
 
 /* ---- futex ---- */
 
+struct futex_look {
+    uint32_t *word;
+    uint32_t seen;
+};
+
+static bool
+has_changed(void *argument)
+{
+    const struct futex_look *look = argument;
+
+    /* futex-played: the player goes on, and looks again itself. */
+    return ck_pr_load_32(look->word) != look->seen;
+}
+
 void
 rgi_futex_wait(uint32_t *word, uint32_t seen)
 {
+    struct futex_look look = {word, seen};
+
+    if (rgi_baton != NULL) {
+        rgi_baton->await(rgi_baton, "futex", has_changed, &look);
+        return;
+    }
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+void
+rgi_relax(void)
+{
+    if (rgi_baton != NULL)
+        rgi_baton->relax(rgi_baton, "yield");
+    else
+        sched_yield();
 }
 
 void
@@ -207,7 +237,7 @@ sleep_until_mail(struct rgm_worker *worker)
     struct rgi_inbox *inbox = worker->inbox;
 
     if (worker->dirty != 0) {
-        sched_yield(); /* until a worker has finished closing */
+        rgi_relax(); /* until a worker has finished closing */
         return;
     }
     if (rgi_mail_pending(&worker->mail) || !rgi_inbox_sleep(inbox))

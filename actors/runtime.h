@@ -136,5 +136,7 @@ void rgi_home_deinit(struct rgm_worker *worker);
 /* futex(2): sleep while *word == seen; wake all sleepers. */
 void rgi_futex_wait(uint32_t *word, uint32_t seen);
 void rgi_futex_wake(uint32_t *word);
+/* Somebody else is in the middle of something short: let him go on. */
+void rgi_relax(void);
 
 #endif /* RGI_ACTORS_RUNTIME_H */

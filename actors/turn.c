@@ -24,6 +24,7 @@
 
 #include "actors/runtime.h"
 
+#include "base/baton.h"
 #include "base/bell.h"
 
 /* ---- 1. sort ---- */
@@ -407,6 +408,7 @@ count_quiet(struct rgm_worker *worker)
     struct rgm_runtime *runtime = worker->runtime;
 
     worker->counted_quiet = true;
+    RGI_GATE("quiet");
     if (worker->retiring) {
         worker->close_ordered = true; /* nobody waits for it */
         return;
@@ -428,6 +430,7 @@ drain_step(struct rgm_worker *worker)
     if (!worker->counted_quiet && is_quiet(worker))
         count_quiet(worker);
     if (worker->close_ordered) {
+        RGI_GATE("close");
         close_inbox(worker);
         worker->finished = true;
     }
@@ -469,12 +472,14 @@ turn(struct rgm_worker *worker)
     rgi_count(worker, turns);
     if (worker->counters.turns % TURNS_PER_PUBLISH == 0)
         rgi_counters_publish(worker);
+    RGI_GATE("turn");
     sort(worker);
     if (rgi_timers_count(worker->timers) != 0)
         rgi_timers_turn(worker);
     run_batches(worker);
     if (worker->dirty != 0)
         rgi_flush_all(worker);
+    RGI_GATE("flushed");
     if (worker->draining) {
         drain_step(worker);
         if (worker->finished)

@@ -38,6 +38,7 @@
 #include <ringmail/message.h>
 
 #include "base/assert.h"
+#include "base/baton.h"
 
 #define RGI_CACHE_PAIR 128 /* two lines: the adjacent-line prefetcher's unit */
 
@@ -125,6 +126,7 @@ rgi_inbox_push(struct rgi_inbox *inbox, struct rgm_message *newest,
         if (head == RGI_INBOX_CLOSING)
             return -EAGAIN;
         oldest->next = head;
+        RGI_GATE("push");
         /* inbox-push: publishes the chain, and whatever its sender did
          * before (loads from it included), to the owner's take. */
         ck_pr_fence_release();
@@ -134,6 +136,7 @@ rgi_inbox_push(struct rgi_inbox *inbox, struct rgm_message *newest,
     }
     if (head != RGI_INBOX_ASLEEP)
         return RGI_PUSHED;
+    RGI_GATE("bell");
     bell(argument);
     return RGI_PUSHED_AND_RANG;
 }
@@ -159,6 +162,7 @@ rgi_inbox_take(struct rgi_inbox *inbox)
     if (head == RGI_INBOX_AWAKE || head == RGI_INBOX_CLOSING ||
         head == RGI_INBOX_CLOSED)
         return NULL;
+    RGI_GATE("take");
     head = ck_pr_fas_ptr(&inbox->head, RGI_INBOX_AWAKE);
     /* inbox-take: observes what every sender in the chain published. */
     ck_pr_fence_acquire();
@@ -174,6 +178,7 @@ rgi_inbox_take(struct rgi_inbox *inbox)
 static inline bool
 rgi_inbox_sleep(struct rgi_inbox *inbox)
 {
+    RGI_GATE("sleep");
     /* inbox-sleep: publishes that a bell is needed; decided on the same word
      * as every push, so that one of the two sees the other. */
     return ck_pr_cas_ptr(&inbox->head, RGI_INBOX_AWAKE, RGI_INBOX_ASLEEP);
@@ -183,6 +188,7 @@ rgi_inbox_sleep(struct rgi_inbox *inbox)
 static inline void
 rgi_inbox_wake(struct rgi_inbox *inbox)
 {
+    RGI_GATE("wake");
     (void)ck_pr_cas_ptr(&inbox->head, RGI_INBOX_ASLEEP, RGI_INBOX_AWAKE);
 }
 
@@ -206,6 +212,7 @@ rgi_inbox_close_begin(struct rgi_inbox *inbox)
 static inline void
 rgi_inbox_close_end(struct rgi_inbox *inbox)
 {
+    RGI_GATE("closing");
     rgi_assert(rgi_inbox_word(inbox) == RGI_INBOX_CLOSING);
     /* inbox-close: publishes the owner's last writes to the next owner. */
     ck_pr_fence_release();

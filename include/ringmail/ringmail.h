@@ -15,6 +15,8 @@
 #include <ringmail/resize.h>
 #include <ringmail/runtime.h>
 #include <ringmail/shards.h>
+#include <ringmail/scripted.h>
+#include <ringmail/stepper.h>
 #include <ringmail/stream.h>
 
 #endif /* RINGMAIL_H */
