@@ -29,7 +29,7 @@
 
 #define SCRIPTED_KINDS                                                         \
     (((UINT64_C(1) << RGM_OP_KINDS_COUNT) - 1) &                               \
-     ~(UINT64_C(1) << RGM_OP_SLEEP))
+     ~(UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_RESIZE))
 
 static struct rgi_scripted *
 scripted_of(struct rgm_provider *provider)
@@ -130,7 +130,9 @@ static bool
 opens_a_handle(const struct rgm_operation *operation)
 {
     return operation->kind == RGM_OP_LISTEN ||
-           operation->kind == RGM_OP_ACCEPT || operation->kind == RGM_OP_CONNECT;
+           operation->kind == RGM_OP_ACCEPT ||
+           operation->kind == RGM_OP_CONNECT ||
+           operation->kind == RGM_OP_FILE_OPEN;
 }
 
 static void
