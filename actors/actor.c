@@ -227,6 +227,8 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
     rgm_hook_function *settled = actor->dispatch->settled;
 
     worker->running = actor;
+    /* stop-watch: publishes nothing but whose code may be running. */
+    ck_pr_store_ptr(&worker->running_dispatch, actor->dispatch);
     if (actor->flags & (RGI_ACTOR_STARTS | RGI_ACTOR_RETIRES))
         run_hooks_before(worker, actor);
     deliver_line(worker, actor);
@@ -272,7 +274,7 @@ rgi_deliver(struct rgm_worker *worker, struct rgm_message *message)
     slot = rgi_slot_find(&worker->slots, message->to);
     if (slot != NULL && slot->state == RGI_SLOT_LIVE)
         rgi_actor_push(worker, slot->u.actor, message);
-    else if (slot != NULL && slot->state == RGI_SLOT_LENT)
+    else if (slot != NULL && slot->state == RGI_SLOT_LENT && !worker->forced)
         wait_in_slot(slot, message);
     else
         dead_letter(worker, message, worker->draining ? -EPIPE : -ESRCH);
@@ -326,7 +328,7 @@ rgi_actor_install(struct rgm_worker *worker, struct rgm_actor *actor,
     install_waiting(worker, actor, waiting);
     if (worker->draining)
         actor->flags |= RGI_ACTOR_RETIRES;
-    if (stop_waits)
+    if (stop_waits || worker->forced)
         rgi_actor_stop(worker, actor);
 }
 

@@ -225,7 +225,8 @@ fake_close(struct rgm_provider *provider)
 {
     if (provider->in_flight > 0) {
         rgi_check(
-            atomic_load(&fake_plan.wait_error[fake_of(provider)->worker]) != 0);
+            atomic_load(&fake_plan.wait_error[fake_of(provider)->worker]) != 0 ||
+            provider->abandoned);
         atomic_fetch_add(&fake_plan.closed_in_flight, 1);
     }
     atomic_fetch_add(&fake_plan.closed, 1);

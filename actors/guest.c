@@ -12,6 +12,7 @@
 
 #include "actors/runtime.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
@@ -47,6 +48,22 @@ rgi_futex_wait(uint32_t *word, uint32_t seen)
         return;
     }
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+bool
+rgi_futex_wait_until(uint32_t *word, uint32_t seen, uint64_t deadline_ns)
+{
+    struct timespec until = {(time_t)(deadline_ns / RGM_NS_PER_S),
+                             (long)(deadline_ns % RGM_NS_PER_S)};
+
+    if (deadline_ns == RGM_NEVER) {
+        rgi_futex_wait(word, seen);
+        return true;
+    }
+    /* With a bitset the time is absolute. */
+    return syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &until,
+                   NULL, FUTEX_BITSET_MATCH_ANY) == 0 ||
+           errno != ETIMEDOUT;
 }
 
 void
@@ -306,7 +323,7 @@ rgm_call_request(struct rgm_runtime *runtime, struct rgm_request *request)
  * Two trips of one node: the first brings a number of the worker's slots, or
  * its refusal; then the factory runs; the second brings the actor, or, when
  * there is none, the number back. A number that was lent is a promise, so
- * nothing can fail once the factory has run.
+ * nothing can fail once the factory has run, unless the end is forced.
  */
 struct guest_spawn {
     struct rgm_message message;
@@ -403,7 +420,10 @@ rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
     if (status != 0)
         return status;
     status = rgi_actor_make(worker, behaviour, argument, &spawn.actor);
-    (void)trip(worker, &spawn, number);
+    if (trip(worker, &spawn, number) != 0 && status == 0) {
+        rgi_actor_unmake(worker, spawn.actor); /* it closed: it was forced */
+        status = -EPIPE;
+    }
     if (status == 0)
         *ret_address = spawn.number;
     return status;

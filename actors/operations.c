@@ -126,8 +126,10 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
     worker->operations_out++;
     worker->entries_new = true;
     worker->attention = true;
-    if (!here)
+    if (!here) {
         rgi_list_push_back(&worker->remote, &operation->remote);
+        worker->remote_count++;
+    }
 }
 
 bool
@@ -227,9 +229,35 @@ lose_asked_elsewhere(struct rgm_worker *worker)
         if (!is_at_provider(operation))
             continue;
         rgi_list_remove(&operation->remote);
+        worker->remote_count--;
         worker->operations_out--;
         operation->request.message.flags |= RGI_MESSAGE_LOST;
         rgi_send_home(worker, &operation->request.message, worker->failure);
+    }
+}
+
+/* Closes of dropped handles: nobody is to be told, and the worker's own actor
+ * does not end. */
+static void
+lose_drops(struct rgm_worker *worker)
+{
+    struct rgm_actor *janitor = &worker->janitor;
+    struct rgm_link *link = janitor->scope.next;
+
+    while (link != &janitor->scope) {
+        struct rgm_request *request =
+            rgi_container_of(link, struct rgm_request, scope);
+
+        link = link->next;
+        if (!is_at_provider(
+                rgi_container_of(request, struct rgm_operation, request)))
+            continue;
+        rgi_list_remove(&request->scope);
+        janitor->out_count--;
+        worker->operations_out--;
+        worker->messages_out--;
+        /* runtime-lost: as in rgi_request_lost. */
+        ck_pr_store_32(&worker->runtime->lost, 1);
     }
 }
 
@@ -243,6 +271,7 @@ rgi_operations_lose(struct rgm_worker *worker)
             lose_asked_by(worker, slot->u.actor);
     }
     lose_asked_elsewhere(worker);
+    lose_drops(worker);
 }
 
 void
@@ -290,6 +319,7 @@ deliver(struct rgm_worker *worker, struct rgm_message *message)
         return;
     }
     rgi_list_remove(&operation->remote);
+    worker->remote_count--;
     if (worker->draining && message->status == -ECANCELED)
         message->status = -EPIPE; /* not its asker's wish: we close */
     rgi_send_home(worker, message, message->status);

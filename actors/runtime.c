@@ -116,6 +116,7 @@ place_init(struct rgi_place *place, uint32_t number)
     rgi_inbox_init(&place->inbox, place_ring, place);
     place_node(&place->stop, RGI_CONTROL_STOP);
     place_node(&place->close, RGI_CONTROL_CLOSE);
+    place_node(&place->force, RGI_CONTROL_FORCE);
     place_node(&place->order, RGI_CONTROL_RETIRE);
     place_node(&place->report, RGI_CONTROL_CAME);
     place->order.from = rgm_worker_address(0);
@@ -260,6 +261,7 @@ worker_renew(struct rgm_worker *worker)
     worker->close_ordered = false;
     worker->finished = false;
     worker->failure = 0;
+    rgi_blockers_renew(worker);
 }
 
 int
@@ -777,8 +779,11 @@ rgm_runtime_stop(struct rgm_runtime *runtime)
     /* runtime-outside: publishes, before anything is pushed, that somebody is
      * inside; the one who frees observes that all have left. */
     ck_pr_inc_32(&runtime->outside);
-    if (ck_pr_fas_32(&runtime->stop_requested, 1) == 0)
+    if (ck_pr_fas_32(&runtime->stop_requested, 1) == 0) {
+        /* runtime-stop: tells readers of blockers since when. */
+        ck_pr_store_64(&runtime->stop_ns, rgi_clock_now());
         (void)rgi_inbox_push(&first->inbox, &first->stop, &first->stop);
+    }
     ck_pr_fence_release();
     ck_pr_dec_32(&runtime->outside);
 }
@@ -797,14 +802,16 @@ rgi_stop_distribute(struct rgm_runtime *runtime)
     }
 }
 
-static void
-await_workers(struct rgm_runtime *runtime)
+static bool
+await_workers(struct rgm_runtime *runtime, uint64_t deadline_ns)
 {
     uint32_t running;
 
     /* runtime-running: observes the last writes of each worker. */
     while ((running = observe(&runtime->running)) != 0)
-        rgi_futex_wait(&runtime->running, running);
+        if (!rgi_futex_wait_until(&runtime->running, running, deadline_ns))
+            return false;
+    return true;
 }
 
 static int
@@ -827,16 +834,15 @@ join_workers(struct rgm_runtime *runtime)
     state_set(runtime, RGI_RUNTIME_ENDED);
 }
 
-int
-rgm_runtime_wait(struct rgm_runtime *runtime)
+static int
+await_end(struct rgm_runtime *runtime, uint64_t deadline_ns)
 {
-    if (rgi_current != NULL && rgi_current->runtime == runtime)
-        return -EDEADLK;
     if (ck_pr_load_32(&runtime->state) == RGI_RUNTIME_NEW)
         return 0;
     await_state_after(runtime, RGI_RUNTIME_STARTING);
     if (ck_pr_load_32(&runtime->state) == RGI_RUNTIME_RUNNING) {
-        await_workers(runtime);
+        if (!await_workers(runtime, deadline_ns))
+            return -ETIMEDOUT;
         /* runtime-joining: the first to come joins, others wait for him. */
         if (ck_pr_fas_32(&runtime->joining, 1) == 0)
             join_workers(runtime);
@@ -846,8 +852,29 @@ rgm_runtime_wait(struct rgm_runtime *runtime)
     return failure_of(runtime);
 }
 
-static bool
-guests_open(struct rgm_runtime *runtime)
+int
+rgi_runtime_await_end(struct rgm_runtime *runtime, uint64_t deadline_ns)
+{
+    int status;
+
+    /* runtime-outside: one who waits is inside; nobody frees under him. */
+    ck_pr_inc_32(&runtime->outside);
+    status = await_end(runtime, deadline_ns);
+    ck_pr_fence_release();
+    ck_pr_dec_32(&runtime->outside);
+    return status;
+}
+
+int
+rgm_runtime_wait(struct rgm_runtime *runtime)
+{
+    if (rgi_current != NULL && rgi_current->runtime == runtime)
+        return -EDEADLK;
+    return rgi_runtime_await_end(runtime, RGM_NEVER);
+}
+
+bool
+rgi_guests_open(struct rgm_runtime *runtime)
 {
     /* runtime-guests: observes what the last guest of each number left. */
     for (uint32_t i = 0; i < RGM_GUESTS_MAX / 64; i++)
@@ -866,7 +893,7 @@ rgm_runtime_destroy(struct rgm_runtime *runtime)
         return 0;
     state = observe(&runtime->state);
     if ((state != RGI_RUNTIME_NEW && state != RGI_RUNTIME_ENDED) ||
-        guests_open(runtime))
+        rgi_guests_open(runtime))
         return -EBUSY;
     /* runtime-outside: observes that whoever entered has rung and left. */
     while (observe(&runtime->outside) != 0)

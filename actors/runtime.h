@@ -23,6 +23,7 @@ struct rgi_place {
     int bell; /* place-bell: eventfd, made once, before the first opening */
     struct rgm_message stop;  /* control nodes of the place */
     struct rgm_message close;
+    struct rgm_message force;
     struct rgm_message order;  /* of worker 0, to retire or to meet the others */
     struct rgm_message report; /* to worker 0: the thread has come, has gone */
     uint64_t peers; /* whom to meet; goes with the order */
@@ -38,6 +39,7 @@ struct rgi_steward {
     uint32_t orders;   /* that are out */
     int status;        /* of the growth under way */
     bool stop_waits;   /* a stop came meanwhile */
+    bool force_waits;  /* an end by force, for the stop to take effect */
 };
 
 /* A guest number's inbox and home, kept from one guest to the next. */
@@ -89,6 +91,9 @@ struct rgm_runtime {
 
     /* Written by anyone. */
     uint32_t stop_requested; /* runtime-stop */
+    uint32_t force_requested; /* runtime-stop */
+    uint64_t stop_ns;         /* runtime-stop: when; CLOCK_MONOTONIC */
+    uint64_t linger_ns;       /* by the first that forces; goes with the push */
     uint32_t outside;        /* runtime-outside: threads inside a push */
     uint32_t spawn_turn;     /* runtime-spawn-turn */
     uint64_t guests_taken[RGM_GUESTS_MAX / 64]; /* runtime-guests */
@@ -133,8 +138,19 @@ int rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
                   uint32_t number, struct rgi_inbox *inbox);
 void rgi_home_deinit(struct rgm_worker *worker);
 
+/* Whether any guest is open. */
+bool rgi_guests_open(struct rgm_runtime *runtime);
+
+/*
+ * Wait for the end until a time of CLOCK_MONOTONIC; RGM_NEVER: without limit.
+ * Returns: 0; -ETIMEDOUT; or the error of the first provider that failed.
+ */
+int rgi_runtime_await_end(struct rgm_runtime *runtime, uint64_t deadline_ns);
+
 /* futex(2): sleep while *word == seen; wake all sleepers. */
 void rgi_futex_wait(uint32_t *word, uint32_t seen);
+/* The same until a time of CLOCK_MONOTONIC; false: that has come. */
+bool rgi_futex_wait_until(uint32_t *word, uint32_t seen, uint64_t deadline_ns);
 void rgi_futex_wake(uint32_t *word);
 /* Somebody else is in the middle of something short: let him go on. */
 void rgi_relax(void);

@@ -36,6 +36,7 @@ rgi_worker_drain(struct rgm_worker *worker)
     worker->draining = true;
     rgi_actors_retire(worker);
     rgi_operate_close(worker);
+    rgi_force_waited(worker);
 }
 
 static void
@@ -45,6 +46,9 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
     case RGI_CONTROL_STOP:
         if (worker->number != 0 || rgi_resize_stop(worker))
             rgi_worker_drain(worker);
+        break;
+    case RGI_CONTROL_FORCE:
+        rgi_force(worker);
         break;
     case RGI_CONTROL_CLOSE:
         worker->close_ordered = true;
@@ -343,6 +347,8 @@ provider_step(struct rgm_worker *worker)
             provider_turn(worker, 0);
     } else {
         deadline_ns = rgi_timers_next(worker->timers);
+        if (__builtin_expect(worker->forced, 0))
+            deadline_ns = rgi_force_deadline(worker, deadline_ns);
         if (!spin_found(worker, deadline_ns))
             park(worker, deadline_ns);
     }
@@ -357,8 +363,9 @@ is_quiet(struct rgm_worker *worker)
     return worker->actors_count == 0 && worker->messages_out == 0 &&
            worker->operations_out == 0 && worker->kept_count == 0 &&
            !has_work(worker) && rgi_loans_give_back(worker) &&
-           worker->slots.lent == 0 && worker->notices_out == 0 &&
-           rgi_resize_idle(worker) && worker->dirty == 0;
+           (worker->slots.lent == 0 || worker->forced) &&
+           worker->notices_out == 0 && rgi_resize_idle(worker) &&
+           worker->dirty == 0;
 }
 
 static void
@@ -409,6 +416,7 @@ count_quiet(struct rgm_worker *worker)
 
     worker->counted_quiet = true;
     RGI_GATE("quiet");
+    rgi_blockers_clear(worker);
     if (worker->retiring) {
         worker->close_ordered = true; /* nobody waits for it */
         return;
@@ -427,8 +435,13 @@ count_quiet(struct rgm_worker *worker)
 static void
 drain_step(struct rgm_worker *worker)
 {
-    if (!worker->counted_quiet && is_quiet(worker))
-        count_quiet(worker);
+    if (worker->forced)
+        rgi_force_turn(worker);
+    if (!worker->counted_quiet) {
+        rgi_blockers_publish(worker);
+        if (is_quiet(worker))
+            count_quiet(worker);
+    }
     if (worker->close_ordered) {
         RGI_GATE("close");
         close_inbox(worker);

@@ -20,6 +20,7 @@
 #include <ringmail/counters.h>
 #include <ringmail/provider.h>
 #include <ringmail/runtime.h>
+#include <ringmail/stop.h>
 
 #include "actors/slab.h"
 #include "base/assert.h"
@@ -57,7 +58,8 @@ enum rgi_control {
     RGI_CONTROL_CAME,       /* a new worker's thread has its provider */
     RGI_CONTROL_GONE,       /* a retired worker's thread has closed */
     RGI_CONTROL_JOIN,       /* a new worker lends slot numbers from now on */
-    RGI_CONTROL_RECALL      /* a retiring worker wants its numbers back */
+    RGI_CONTROL_RECALL,     /* a retiring worker wants its numbers back */
+    RGI_CONTROL_FORCE       /* the runtime ends by force */
 };
 
 /* A lane's name in a message; lane.c makes it. */
@@ -207,6 +209,23 @@ struct rgi_spinner {
     uint32_t floor_ns; /* learned */
 };
 
+/* ---- what keeps a worker from ending: actors/blockers.c ---- */
+
+/* Of one kind. Written by the worker, read by anyone: stop-watch. */
+struct rgi_blocker {
+    uint64_t count;
+    uint64_t since_ns; /* CLOCK_MONOTONIC */
+    const char *name;
+};
+
+struct rgi_stop_watch {
+    uint64_t turn_ns; /* when the last turn with a stop in it began; 0: none */
+    uint64_t actor;   /* address of the one whose name is given */
+    struct rgi_blocker now[RGM_BLOCKER_KINDS_COUNT];
+    struct rgi_blocker given_up[RGM_BLOCKER_KINDS_COUNT];
+    uint32_t cursor; /* the slot to look at first */
+};
+
 /* ---- the worker ---- */
 
 struct rgm_worker {
@@ -260,6 +279,7 @@ struct rgm_worker {
     struct rgm_turn turn; /* completions collected, not delivered */
     uint32_t operations_out;
     struct rgm_link remote; /* operations asked from elsewhere */
+    uint32_t remote_count;
 
     /* turn.c */
     uint64_t now_ns;
@@ -281,6 +301,13 @@ struct rgm_worker {
     bool close_ordered;
     bool finished;
     int failure;
+
+    /* stop.c, blockers.c */
+    bool forced;
+    bool gave_up; /* `failure` is not the provider's */
+    uint64_t give_up_ns; /* when forced: at this time of the provider */
+    const struct rgi_dispatch *running_dispatch; /* of the last that ran */
+    struct rgi_stop_watch watch;
 
     struct rgm_counters counters;
 };
@@ -633,6 +660,34 @@ int rgi_spinner_init(struct rgi_spinner *spinner, uint32_t minimum_ns,
 void rgi_spinner_hit(struct rgi_spinner *spinner);
 void rgi_spinner_miss(struct rgi_spinner *spinner);
 void rgi_spinner_parked(struct rgi_spinner *spinner, uint64_t parked_ns);
+
+/* ---- stop.c ---- */
+
+/* The order to end by force has arrived; worker 0 tells the others. */
+void rgi_force(struct rgm_worker *worker);
+/* It drains: an order to end by force may have waited for that. */
+void rgi_force_waited(struct rgm_worker *worker);
+/* A turn while it is forced: give up what has lingered too long. */
+void rgi_force_turn(struct rgm_worker *worker);
+/* When it must look again, or the deadline given. */
+uint64_t rgi_force_deadline(const struct rgm_worker *worker,
+                            uint64_t deadline_ns);
+
+/* ---- blockers.c ---- */
+
+/* A turn while it drains: say what is still out. */
+void rgi_blockers_publish(struct rgm_worker *worker);
+/* It is quiet: nothing is. */
+void rgi_blockers_clear(struct rgm_worker *worker);
+/* A worker has got this number anew. */
+void rgi_blockers_renew(struct rgm_worker *worker);
+/* What is out now is about to be given up. */
+void rgi_blockers_give_up(struct rgm_worker *worker);
+/* What was given up, in the order of workers and kinds; as
+ * rgm_runtime_blockers. Thread: any, after the end. */
+uint32_t rgi_blockers_given_up(struct rgm_runtime *runtime,
+                               struct rgm_blocker *ret_blockers,
+                               uint32_t room);
 
 /* ---- turn.c ---- */
 

@@ -4,6 +4,7 @@
 
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/pooled_cases.h"
@@ -16,6 +17,7 @@
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
     FILE_CASES(X, ring_file)                                                   \
+    ENDING_CASES(X, ring_ending)                                               \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \
     POOLED_CASES(X, ring_pooled)                                               \
     RING_CASES(X, ring_only)                                                   \

@@ -4,6 +4,7 @@
 
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/pooled_cases.h"
@@ -16,6 +17,7 @@
     CLOCK_CASES(X, threads_clock)                                              \
     CROWD_CASES(X, threads_crowd)                                              \
     FILE_CASES(X, threads_file)                                                \
+    ENDING_CASES(X, threads_ending)                                            \
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \
     POOLED_CASES(X, threads_pooled)                                            \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \

@@ -161,6 +161,7 @@ struct rgi_ring_provider {
     uint16_t pools_count;
     struct rgi_room *rooms; /* unused ones */
     struct rgi_channels channels;
+    struct rgi_ring_provider *left_before; /* in the list of what was left */
 };
 
 /* One kind of operation, as the ring carries it out. */
@@ -255,6 +256,9 @@ void rgi_pooled_feed(struct rgi_ring_provider *p);
 
 /* Ends every read that waits for a slot. */
 void rgi_pooled_fail(struct rgi_ring_provider *p, int status);
+
+/* The ring is left as it is: its marks in the pools are taken back. */
+void rgi_pooled_leave(struct rgi_ring_provider *p);
 
 /* All slots go home, and no wake comes any more. */
 void rgi_pooled_close(struct rgi_ring_provider *p);

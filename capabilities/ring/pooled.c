@@ -193,6 +193,13 @@ pool_end_hunger(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
 }
 
 void
+rgi_pooled_leave(struct rgi_ring_provider *p)
+{
+    for (struct rgi_ring_pool *pool = p->pools; pool != NULL; pool = pool->next)
+        pool_end_hunger(p, pool);
+}
+
+void
 rgi_pooled_close(struct rgi_ring_provider *p)
 {
     struct rgi_ring_pool *pool;

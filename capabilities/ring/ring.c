@@ -531,16 +531,37 @@ disarm(struct rgi_ring_provider *p)
         reap(p);
 }
 
+/* Not forgotten, only never freed. */
+static struct rgi_ring_provider *left_behind;
+
+static void
+leave(struct rgi_ring_provider *p)
+{
+    struct rgi_ring_provider *first =
+        __atomic_load_n(&left_behind, __ATOMIC_RELAXED);
+
+    if (p->failed == 0)
+        fail(p, -ECANCELED);
+    rgi_pooled_leave(p); /* no slot that comes home is to ring its bell */
+    /* left-behind: publishes the provider to nobody; the list only grows. */
+    do
+        p->left_before = first;
+    while (!__atomic_compare_exchange_n(&left_behind, &first, p, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
 static void
 ring_close(struct rgm_provider *provider)
 {
     struct rgi_ring_provider *p = self(provider);
     struct rgi_room *room;
 
-    /* After a failure the kernel may still write to what was in it, so that
-     * and all of ours it could reach is leaked on purpose. */
-    if (p->failed != 0 && p->head.in_flight > 0)
+    /* After a failure, or a forced end, the kernel may still write to what was
+     * in it, so that and all of ours it could reach is left as it is. */
+    if ((p->failed != 0 || p->head.abandoned) && p->head.in_flight > 0) {
+        leave(p);
         return;
+    }
     rgi_assert(p->head.in_flight == 0);
     disarm(p);
     rgi_pooled_close(p);

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/bell.h"
@@ -76,11 +77,35 @@ put_to_done(struct rgi_jobs *jobs, struct rgm_operation *operation)
     jobs->owner_sleeps = false;
 }
 
+/* Nobody is to hear of it: what it has made goes. */
+static void
+forget(struct rgm_operation *operation, enum rgi_verdict verdict)
+{
+    int made = rgi_attempt_of(operation)->made;
+
+    set_phase(operation, RGI_PHASE_DONE);
+    if (verdict != RGI_FINISHED)
+        rgi_attempt_give_up(operation);
+    else if (made >= 0)
+        close(made);
+}
+
+static void
+forget_all(struct rgm_link *list, enum rgi_verdict verdict)
+{
+    struct rgm_link *link;
+
+    while ((link = rgi_list_pop_front(list)) != NULL)
+        forget(operation_at(link), verdict);
+}
+
 static void
 settle(struct rgi_jobs *jobs, struct rgm_operation *operation,
        enum rgi_verdict verdict)
 {
-    if (verdict == RGI_FINISHED) {
+    if (jobs->abandoned) {
+        forget(operation, verdict);
+    } else if (verdict == RGI_FINISHED) {
         put_to_done(jobs, operation);
     } else if (rgi_attempt_of(operation)->stopping) {
         rgi_attempt_give_up(operation);
@@ -267,6 +292,18 @@ rgi_jobs_close(struct rgi_jobs *jobs)
     pthread_cond_destroy(&jobs->pulse);
     pthread_mutex_destroy(&jobs->lock);
     rgi_bell_close(jobs->bell);
+}
+
+void
+rgi_jobs_abandon(struct rgi_jobs *jobs)
+{
+    pthread_mutex_lock(&jobs->lock);
+    jobs->abandoned = true;
+    forget_all(&jobs->ordinary.ready, RGI_LATER);
+    forget_all(&jobs->cleanup.ready, RGI_LATER);
+    forget_all(&jobs->waiting, RGI_LATER);
+    forget_all(&jobs->done, RGI_FINISHED);
+    pthread_mutex_unlock(&jobs->lock);
 }
 
 /* --------------------------------------------------------------- the owner */

@@ -46,6 +46,7 @@ struct rgi_jobs {
     bool pulse_sleeps;
     bool owner_sleeps;
     bool closing;
+    bool abandoned;          /* no other attempt at anything */
     int bell;                /* rung when the owner sleeps and one is done */
 
     /* the owner's alone */
@@ -61,6 +62,11 @@ RGM_MUST_USE int rgi_jobs_open(struct rgi_jobs *jobs, uint32_t ordinary_count);
 
 /* Joins all threads. Nothing is in line, running or waiting. */
 void rgi_jobs_close(struct rgi_jobs *jobs);
+
+/* Before that, when something is: makes no other attempt at anything, and waits
+ * for the attempts that are running. Operations that were in line stay as they
+ * are, unanswered, and are not touched any more. Thread: the owner's. */
+void rgi_jobs_abandon(struct rgi_jobs *jobs);
 
 /* Thread of all below: the owner's. */
 

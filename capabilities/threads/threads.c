@@ -293,6 +293,8 @@ threads_close(struct rgm_provider *provider)
     if (provider == NULL)
         return;
     threads = threads_of(provider);
+    if (provider->abandoned)
+        rgi_jobs_abandon(&threads->jobs);
     rgi_jobs_close(&threads->jobs);
     open_close_all(threads);
     rgi_free(threads);

@@ -152,6 +152,7 @@ struct rgm_provider {
     uint32_t waiting;   /* of those, not yet started for want of room */
     uint32_t serial;    /* of the last operation; the worker counts */
     const char *mode;   /* what it settled on, for people */
+    bool abandoned; /* set by the worker before close: it was forced to end */
 };
 
 struct rgm_provider_options {
@@ -173,8 +174,9 @@ struct rgm_provider_class {
     int (*open)(const struct rgm_provider_options *options,
                 struct rgm_provider **ret_provider, char *why,
                 size_t why_size);
-    /* Nothing is in flight, unless `wait` has failed: then what the kernel may
-     * still write to is left alone, and so is whatever it needs. */
+    /* Nothing is in flight, unless `wait` has failed or the worker was forced to
+     * end (`abandoned`): then what the kernel may still write to is left alone,
+     * and so is whatever it needs. */
     void (*close)(struct rgm_provider *provider);
     /* The bitmap, readable before anything is opened. */
     uint64_t kinds;

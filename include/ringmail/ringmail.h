@@ -17,6 +17,7 @@
 #include <ringmail/shards.h>
 #include <ringmail/scripted.h>
 #include <ringmail/stepper.h>
+#include <ringmail/stop.h>
 #include <ringmail/stream.h>
 
 #endif /* RINGMAIL_H */

@@ -104,7 +104,7 @@ rgm_runtime_run(struct rgm_runtime *runtime,
                 const struct rgm_behaviour *root, const void *argument);
 
 /*
- * Ask for a graceful stop; returns at once. Actors are told by `retiring`.
+ * Ask for a graceful stop; returns at once; more about the end in stop.h. Actors are told by `retiring`.
  * Calling it again does nothing.
  *
  * Thread: any, signal handlers included.
