@@ -1,157 +1,304 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * feed.c - which taker gets to know that a slot has come home?
+ * feed.c - who gets a slot that comes home while somebody waits?
  *
- * 1. A taker sets its bit in the pool's mask, then the hungry mark in every
- *    word, and looks once more before it sleeps.
- * 2. A slot that comes home to a marked word is published first; then one bit of
- *    the mask is claimed, and its taker woken.
- * 3. If the mask is empty the marks are left over. The word's mark is taken
- *    off, so that later slots go home by the short road.
+ * 1. A taker takes a place in the crowd, then leaves the mark in every word,
+ *    and looks once more. Only then does it wait, and recalls the lenders.
+ * 2. A slot that comes home to a marked word is not published: one taker is
+ *    claimed, by one compare-and-swap, and the slot handed to it.
+ * 3. If the crowd is empty the mark is left over. The slot is published, and
+ *    the mark taken off in the same step, so that later ones take the short
+ *    road.
  *
- * Why no wake is lost. A word has one order of changes. A slot published before
- * the taker's mark is there when the taker looks once more (or somebody took it,
- * and will bring it home later). A slot published after the mark carries the
- * mark in the value it replaced, and the mask was set before the mark: the bit
- * is seen.
+ * Why nobody waits beside a free slot. A word has one order of changes. A slot
+ * published before the taker's mark is there when the taker looks once more (or
+ * somebody took it, and will bring it home later). A slot that comes after the
+ * mark finds the mark, and the taker was in the crowd before the mark: it is
+ * seen.
  *
- * Step 3 is the one that could lose a taker: it may set its bit, and find the
- * mark in place, between the look at the mask and the removal of the mark. So
- * the mask is looked at again after the removal. A taker whose marking the
- * removal undid set its bit before that marking, so this look sees the bit. The
- * mark is then put back, and as many takers are woken as the word has free slots:
- * their return may have fallen into the gap. That is the only case in which more
- * takers can wake than slots came home; the ones too many find nothing and wait
- * again.
+ * Step 3 is the one that could forget a taker: it may join, and find the mark in
+ * place, between the look at the crowd and the removal of the mark. So the crowd
+ * is looked at again after the removal. A taker whose marking the removal undid
+ * had joined before, so this look sees it. The mark is then put back; what was
+ * published in the gap, by us and by others on the short road, is taken again
+ * and handed over, until either slots or takers have run out.
+ *
+ * Lenders are the same crowd with another question. A taker that waits was in
+ * the crowd before it looks for lenders, and a lender became one before it looks
+ * for takers, with a full fence in between on both sides: one sees the other.
  */
+
+#include <errno.h>
 
 #include <ck_pr.h>
 
 #include "base/assert.h"
 #include "leases/parts.h"
 
+/* ------------------------------------------------------------------- crowds */
+
+/* Sets and clears bits of a mask, fully ordered; returns what it was. */
 static uint64_t
-taker_bit(unsigned index)
+mask_change(uint64_t *mask, uint64_t set, uint64_t clear)
 {
-    rgi_assert(index < RGI_POOL_TAKERS_MAX);
-    return UINT64_C(1) << index;
-}
+    uint64_t seen = ck_pr_load_64(mask);
 
-void
-rgi_pool_watch(struct rgm_pool *pool, unsigned index, void (*wake)(void *),
-               void *argument)
-{
-    /* pool-hungry: observes that no slot is about to wake this taker. */
-    rgi_assert((ck_pr_load_64(&pool->hungry) & taker_bit(index)) == 0);
-    pool->takers[index].wake = wake;
-    pool->takers[index].argument = argument;
-}
-
-bool
-rgi_pool_is_watched_by(const struct rgm_pool *pool, unsigned index,
-                       const void *argument)
-{
-    return pool->takers[index].argument == argument;
-}
-
-/* Sets and clears bits of the mask, fully ordered; returns what it was. */
-static uint64_t
-mask_change(struct rgm_pool *pool, uint64_t set, uint64_t clear)
-{
-    uint64_t seen = ck_pr_load_64(&pool->hungry);
-
-    /* pool-hungry: publishes the taker's record to the slot that will claim the
-     * bit, or observes it from the taker. */
+    /* crowd-ready, crowd-taken: publish what was written before to whoever
+     * changes the mask next, observe what was from whoever changed it last. */
     ck_pr_fence_memory();
-    while (!ck_pr_cas_64_value(&pool->hungry, seen, (seen | set) & ~clear,
-                               &seen))
+    while (!ck_pr_cas_64_value(mask, seen, (seen | set) & ~clear, &seen))
         ;
     ck_pr_fence_memory();
     return seen;
 }
 
-void
-rgi_pool_hungry(struct rgm_pool *pool, unsigned index)
+static inline uint64_t
+place_bit(uint32_t place)
 {
-    rgi_assert(pool->takers[index].wake != NULL);
-    mask_change(pool, taker_bit(index), 0);
-    for (uint32_t i = 0; i < pool->words_count; i++)
-        (void)rgi_word_change(&pool->words[i], RGI_WORD_HUNGRY, 0);
+    return UINT64_C(1) << place % 64;
 }
 
-/* The bit to claim: the next one after the taker woken last, going round, so
- * that no taker is always the last. */
-static unsigned
-next_taker(struct rgm_pool *pool, uint64_t hungry)
+/* A bit is a place to look at; who stands there is the pointer's to say. */
+static inline struct rgi_taker *
+taker_at(const struct rgi_crowd *crowd, uint32_t place)
 {
-    /* pool-woken-last: observes a hint. Any value would do. */
-    unsigned last = ck_pr_load_32(&pool->woken_last) % RGI_POOL_TAKERS_MAX;
-    uint64_t after = last == 63 ? 0 : hungry & (UINT64_MAX << (last + 1));
-
-    return (unsigned)__builtin_ctzll(after != 0 ? after : hungry);
+    /* crowd-takers: observes a moment; only a compare-and-swap claims. */
+    return ck_pr_load_ptr(&crowd->takers[place]);
 }
 
-/* Claims one hungry taker and wakes it; false when there is none. */
 static bool
-wake_one(struct rgm_pool *pool)
+word_is_empty(const struct rgi_crowd *crowd, uint32_t word)
 {
-    uint64_t seen;
-    unsigned index;
+    /* crowd-ready: observes who waits; the callers order it. */
+    uint64_t seen = ck_pr_load_64(&crowd->ready[word]);
 
-    do {
-        /* pool-hungry: observes who waits. */
-        seen = ck_pr_load_64(&pool->hungry);
-        if (seen == 0)
+    for (; seen != 0; seen &= seen - 1)
+        if (taker_at(crowd, word * 64 + (uint32_t)__builtin_ctzll(seen)))
             return false;
-        index = next_taker(pool, seen);
-        seen = mask_change(pool, 0, taker_bit(index));
-    } while ((seen & taker_bit(index)) == 0); /* another slot claimed it */
-    /* pool-woken-last: publishes a hint to the next slot. */
-    ck_pr_store_32(&pool->woken_last, index);
-    pool->takers[index].wake(pool->takers[index].argument);
     return true;
 }
 
-static void
-unmark(struct rgm_pool *pool, struct rgi_word *word)
+static bool
+crowd_is_empty(const struct rgi_crowd *crowd)
 {
-    uint64_t before;
-    int free_slots;
+    for (uint32_t i = 0; i < RGI_CROWD_WORDS; i++)
+        if (!word_is_empty(crowd, i))
+            return false;
+    return true;
+}
 
-    (void)rgi_word_change(word, 0, RGI_WORD_HUNGRY);
-    /* pool-hungry: observes from every taker whose mark was just removed. */
-    if (ck_pr_load_64(&pool->hungry) == 0)
-        return;
-    before = rgi_word_change(word, RGI_WORD_HUNGRY, 0);
-    free_slots = __builtin_popcountll(before & RGI_WORD_FREE);
-    while (free_slots-- > 0 && wake_one(pool))
-        ;
+static int
+place_take(struct rgi_crowd *crowd, uint32_t *ret_place)
+{
+    for (uint32_t i = 0; i < RGI_CROWD_WORDS; i++) {
+        uint64_t seen = ck_pr_load_64(&crowd->taken[i]);
+
+        while (seen != UINT64_MAX) {
+            uint64_t bit = ~seen & (seen + 1); /* the lowest that is free */
+
+            /* crowd-taken: observes that the last one has left the place. */
+            if (ck_pr_cas_64_value(&crowd->taken[i], seen, seen | bit, &seen)) {
+                ck_pr_fence_memory();
+                *ret_place = i * 64 + (uint32_t)__builtin_ctzll(bit);
+                return 0;
+            }
+        }
+    }
+    return -ENOBUFS;
+}
+
+static int
+crowd_join(struct rgi_crowd *crowd, struct rgi_taker *taker)
+{
+    int status = place_take(crowd, &taker->place);
+
+    if (status < 0)
+        return status;
+    (void)mask_change(&crowd->ready[taker->place / 64],
+                      place_bit(taker->place), 0);
+    /* crowd-takers: publishes the record to the one that claims it. The fence
+     * before is mask_change's; the one after puts it before the marks, and
+     * before a lender's look at those who wait. */
+    ck_pr_store_ptr(&crowd->takers[taker->place], taker);
+    ck_pr_fence_memory();
+    return 0;
+}
+
+/* Takes a taker out of its place: of several that try, one succeeds. */
+static bool
+crowd_remove(struct rgi_crowd *crowd, uint32_t place, struct rgi_taker *taker)
+{
+    uint64_t bit = place_bit(place);
+
+    ck_pr_fence_memory();
+    /* crowd-takers: observes the record, and that nobody else claims it. */
+    if (!ck_pr_cas_ptr(&crowd->takers[place], taker, NULL))
+        return false;
+    ck_pr_fence_memory();
+    (void)mask_change(&crowd->ready[place / 64], 0, bit);
+    (void)mask_change(&crowd->taken[place / 64], 0, bit);
+    return true;
+}
+
+/* Claims one of those a word says are ready; NULL when they are gone. */
+static struct rgi_taker *
+claim_of(struct rgi_crowd *crowd, uint32_t word, uint64_t ready)
+{
+    for (; ready != 0; ready &= ready - 1) {
+        uint32_t place = word * 64 + (uint32_t)__builtin_ctzll(ready);
+        struct rgi_taker *taker = taker_at(crowd, place);
+
+        if (taker == NULL || !crowd_remove(crowd, place, taker))
+            continue;
+        /* crowd-last: publishes a hint. */
+        ck_pr_store_32(&crowd->claimed_last, place);
+        return taker;
+    }
+    return NULL;
+}
+
+/* Claims the next one after the one claimed last, going round, so that nobody
+ * is always the last; NULL when nobody is there. */
+static struct rgi_taker *
+crowd_claim(struct rgi_crowd *crowd)
+{
+    /* crowd-last: observes a hint. Any value would do. */
+    uint32_t last = ck_pr_load_32(&crowd->claimed_last) % RGI_POOL_TAKERS_MAX;
+    uint64_t after = last % 64 == 63 ? 0 : UINT64_MAX << (last % 64 + 1);
+    struct rgi_taker *taker = NULL;
+
+    for (uint32_t i = 0; i <= RGI_CROWD_WORDS && taker == NULL; i++) {
+        uint32_t word = (last / 64 + i) % RGI_CROWD_WORDS;
+        /* crowd-ready: observes who waits. */
+        uint64_t ready = ck_pr_load_64(&crowd->ready[word]);
+
+        taker = claim_of(crowd, word, i == 0 ? ready & after : ready);
+    }
+    return taker;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+bool
+rgi_pool_is_hungry(const struct rgm_pool *pool)
+{
+    return (rgi_word_peek(&pool->words[0]) & RGI_WORD_CLOSED) != 0 ||
+           !crowd_is_empty(&pool->hungry);
+}
+
+static void
+recall_lenders(struct rgm_pool *pool)
+{
+    struct rgi_taker *lender;
+
+    while ((lender = crowd_claim(&pool->lenders)) != NULL)
+        lender->hand(lender, RGI_NO_SLOT);
+}
+
+/* In the crowd, marked: is there something all the same? */
+static int
+look_once_more(struct rgm_pool *pool, struct rgi_taker *taker,
+               uint32_t *ret_slot)
+{
+    uint32_t slot;
+    int status = rgi_pool_take_slot(pool, &slot);
+
+    if (status == -EAGAIN)
+        return status;
+    if (!rgi_pool_leave(pool, taker)) { /* and another is on its way */
+        if (status == 0)
+            rgi_pool_put_slot(pool, slot);
+        return -EAGAIN;
+    }
+    if (status == 0)
+        *ret_slot = slot;
+    return status;
+}
+
+int
+rgi_pool_wait(struct rgm_pool *pool, struct rgi_taker *taker,
+              uint32_t *ret_slot)
+{
+    int status = rgi_pool_take_slot(pool, ret_slot);
+
+    if (status != -EAGAIN)
+        return status;
+    status = crowd_join(&pool->hungry, taker);
+    if (status < 0)
+        return status;
+    for (uint32_t i = 0; i < pool->words_count; i++)
+        (void)rgi_word_change(&pool->words[i], RGI_WORD_HUNGRY, 0);
+    status = look_once_more(pool, taker, ret_slot);
+    if (status == -EAGAIN)
+        recall_lenders(pool);
+    return status;
+}
+
+bool
+rgi_pool_leave(struct rgm_pool *pool, struct rgi_taker *taker)
+{
+    return crowd_remove(&pool->hungry, taker->place, taker);
+}
+
+int
+rgi_pool_lend(struct rgm_pool *pool, struct rgi_taker *lender)
+{
+    int status;
+
+    /* pool-references: publishes that the pool is in use; its owner has not
+     * let go of it, or a slot is out. */
+    ck_pr_faa_32(&pool->references, 1);
+    status = crowd_join(&pool->lenders, lender);
+    if (status < 0)
+        rgi_pool_let_go(pool, 1);
+    return status;
+}
+
+bool
+rgi_pool_unlend(struct rgm_pool *pool, struct rgi_taker *lender)
+{
+    return crowd_remove(&pool->lenders, lender->place, lender);
 }
 
 void
-rgi_pool_feed(struct rgm_pool *pool, struct rgi_word *word)
+rgi_pool_unlent(struct rgm_pool *pool)
 {
-    if (!wake_one(pool))
-        unmark(pool, word);
+    rgi_pool_let_go(pool, 1);
+}
+
+/* ------------------------------------------------------------------ feeding */
+
+/* Hands a slot over; false when nobody waits. */
+static bool
+hand_over(struct rgm_pool *pool, uint32_t index)
+{
+    struct rgi_taker *taker = crowd_claim(&pool->hungry);
+
+    if (taker != NULL)
+        taker->hand(taker, index);
+    return taker != NULL;
+}
+
+void
+rgi_pool_feed(struct rgm_pool *pool, uint32_t index)
+{
+    while (!hand_over(pool, index)) {
+        if (!rgi_pool_publish(pool, index) || crowd_is_empty(&pool->hungry))
+            return;
+        (void)rgi_word_change(&pool->words[index / RGI_WORD_SLOTS],
+                              RGI_WORD_HUNGRY, 0);
+        do {
+            if (rgi_pool_take_slot(pool, &index) != 0)
+                return;
+        } while (hand_over(pool, index));
+    }
 }
 
 void
 rgi_pool_feed_nobody(struct rgm_pool *pool)
 {
-    while (wake_one(pool))
+    while (hand_over(pool, RGI_NO_SLOT))
         ;
-}
-
-bool
-rgi_pool_sated(struct rgm_pool *pool, unsigned index)
-{
-    uint64_t before = mask_change(pool, 0, taker_bit(index));
-
-    if (before & taker_bit(index))
-        return true;
-    /* A slot has claimed this taker. Nobody else would be woken for it. */
-    if (rgm_pool_free_count(pool) != 0)
-        (void)wake_one(pool);
-    return false;
+    recall_lenders(pool);
 }

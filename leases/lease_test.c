@@ -8,6 +8,7 @@
 #include <ringmail/lease.h>
 
 #include "base/cases.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "leases/poison.h"
 #include "leases/pool.h"
@@ -132,10 +133,19 @@ bpl_08_freeze_gives_views_without_copies(void)
     finish(pool);
 }
 
+struct waiter {
+    struct rgi_taker taker;
+    uint32_t slot;
+    unsigned wakes;
+};
+
 static void
-count_wakes(void *argument)
+handed(struct rgi_taker *taker, uint32_t slot)
 {
-    ++*(unsigned *)argument;
+    struct waiter *waiter = rgi_container_of(taker, struct waiter, taker);
+
+    waiter->slot = slot;
+    waiter->wakes++;
 }
 
 /* One byte of one view holds the whole slot, and the taker that waits for it
@@ -146,20 +156,19 @@ bpl_09_one_byte_holds_the_slot(void)
     struct rgm_pool *pool = make_pool(1);
     struct rgm_lease lease = acquire(pool), next;
     struct rgm_view whole, byte;
-    unsigned wakes = 0;
+    struct waiter waiter = {.taker.hand = handed};
 
-    rgi_pool_watch(pool, 5, count_wakes, &wakes);
     rgi_check(rgm_lease_freeze(&lease, &whole) == 0);
     rgi_check(rgm_view_range(&whole, SLOT_BYTES - 1, 1, &byte) == 0);
-    rgi_pool_hungry(pool, 5);
+    rgi_check(rgi_pool_wait(pool, &waiter.taker, &waiter.slot) == -EAGAIN);
     rgm_view_drop(&whole);
-    rgi_check(wakes == 0);
+    rgi_check(waiter.wakes == 0);
     rgi_check(rgm_pool_try_acquire(pool, &next) == -EAGAIN);
     rgm_view_drop(&byte);
-    rgi_check(wakes == 1);
-    next = acquire(pool);
+    rgi_check(waiter.wakes == 1);
+    rgi_pool_lease_of(pool, waiter.slot, SLOT_BYTES, &next);
     rgi_check(rgm_lease_drop(&next) == 0);
-    rgi_check(wakes == 1); /* nobody waits any more */
+    rgi_check(waiter.wakes == 1); /* nobody waits any more */
     finish(pool);
 }
 

@@ -29,13 +29,21 @@
 static void step(const void *address);
 static void touch(const void *address);
 
+#define RGI_POOL_TAKERS_MAX 64 /* one word: fewer steps, the same questions */
+
 #undef ck_pr_load_32
 #undef ck_pr_load_64
+#undef ck_pr_load_ptr
 #undef ck_pr_store_32
+#undef ck_pr_store_ptr
 #define ck_pr_load_64(from) (step(from), ck_pr_md_load_64(from))
 /* Stamps and hints: nothing is decided by when they are read or written. */
 #define ck_pr_load_32(from) (touch(from), ck_pr_md_load_32(from))
 #define ck_pr_store_32(to, value) (touch(to), ck_pr_md_store_32(to, value))
+#define ck_pr_load_ptr(from) (step(from), ck_pr_md_load_ptr(from))
+#define ck_pr_store_ptr(to, value) (step(to), ck_pr_md_store_ptr(to, value))
+#define ck_pr_cas_ptr(to, old, new) (step(to), ck_pr_cas_ptr(to, old, new))
+#define ck_pr_faa_64(to, value) (touch(to), ck_pr_faa_64(to, value))
 #define ck_pr_faa_32(to, value) (step(to), ck_pr_faa_32(to, value))
 #define ck_pr_cas_64_value(to, old, new, ret)                                  \
     (step(to), ck_pr_cas_64_value(to, old, new, ret))
@@ -143,6 +151,8 @@ struct task {
     bool asleep;
     unsigned bell; /* rings not yet heard */
     unsigned number;
+    struct rgi_taker taker;
+    uint32_t slot; /* handed to it */
 };
 
 static struct task tasks[TASKS_MAX];
@@ -219,9 +229,12 @@ sleep_until_rung(struct task *task)
 }
 
 static void
-ring(void *argument)
+handed(struct rgi_taker *taker, uint32_t slot)
 {
-    ((struct task *)argument)->bell++;
+    struct task *task = rgi_container_of(taker, struct task, taker);
+
+    task->slot = slot;
+    task->bell++;
 }
 
 static void *
@@ -289,7 +302,8 @@ run_all(unsigned bound, void (*begin)(void), void (*end)(void), unsigned count,
     choices_known = 0;
     interruptions_max = bound + (rgi_scale_is_full() ? 1 : 0);
     for (unsigned i = 0; i < count; i++) {
-        tasks[i] = (struct task){.run = runs[i], .number = i};
+        tasks[i] = (struct task){
+            .run = runs[i], .number = i, .taker.hand = handed};
         sem_init(&tasks[i].turn, 0, 0);
         pthread_create(&tasks[i].thread, NULL, task_thread, &tasks[i]);
     }
@@ -320,44 +334,40 @@ make_pool(uint32_t slots_count)
                                        .slot_size_bytes = 8};
 
     rgi_check(rgm_pool_create(&options, &pool) == 0);
-    for (unsigned i = 0; i < tasks_count; i++)
-        rgi_pool_watch(pool, i, ring, &tasks[i]);
 }
 
-/* What an earlier wait leaves behind: marked words, and nobody in the mask. */
+/* What an earlier wait leaves behind: marked words, and nobody in the crowd. */
 static void
 leave_mark(void)
 {
-    rgi_pool_hungry(pool, 0);
-    rgi_check(rgi_pool_sated(pool, 0));
+    for (uint32_t i = 0; i < pool->words_count; i++)
+        pool->words[i].bits |= RGI_WORD_HUNGRY;
 }
 
 static void
 finish(void)
 {
     rgi_check(rgi_pool_valid(pool));
-    rgi_check(pool->hungry == 0);
+    rgi_check(pool->hungry.ready[0] == 0 && pool->hungry.taken[0] == 0);
+    rgi_check(pool->lenders.ready[0] == 0 && pool->lenders.taken[0] == 0);
     rgi_check(rgm_pool_free_count(pool) == rgm_pool_capacity(pool));
     rgi_check(pool->references == rgm_pool_capacity(pool) + 1);
     rgm_pool_destroy(pool);
     rgi_check(arena_released == 4);
 }
 
-/* The protocol of pool.h. */
 static void
 acquire_waiting(struct task *task, struct rgm_lease *ret_lease)
 {
-    for (;;) {
-        rgi_pool_hungry(pool, task->number);
-        if (rgm_pool_try_acquire(pool, ret_lease) == 0) {
-            if (!rgi_pool_sated(pool, task->number))
-                sleep_until_rung(task);
-            return;
-        }
+    uint32_t slot;
+    int status = rgi_pool_wait(pool, &task->taker, &slot);
+
+    if (status == -EAGAIN) {
         sleep_until_rung(task);
-        if (rgm_pool_try_acquire(pool, ret_lease) == 0)
-            return;
+        slot = task->slot;
     }
+    rgi_check(slot != RGI_NO_SLOT);
+    rgi_pool_lease_of(pool, slot, 8, ret_lease);
 }
 
 static void
@@ -373,6 +383,22 @@ task_waits_and_drops(struct task *task)
 
     acquire_waiting(task, &lease);
     rgi_check(rgm_lease_drop(&lease) == 0);
+}
+
+/* Waits, and loses interest: what it is handed then is for the next. */
+static void
+task_gives_up(struct task *task)
+{
+    uint32_t slot;
+    int status = rgi_pool_wait(pool, &task->taker, &slot);
+
+    if (status == -EAGAIN) {
+        if (rgi_pool_leave(pool, &task->taker))
+            return;
+        sleep_until_rung(task);
+        slot = task->slot;
+    }
+    rgi_pool_put_slot(pool, slot);
 }
 
 /* Takes what it finds, waits for nothing. */
@@ -454,6 +480,71 @@ one_slot_feeds_two_takers(void)
     run_all(2, begin_two_takers, finish, 3, runs);
 }
 
+/* --- one of two takers gives up as the slot is handed over */
+
+static void
+bpl_03_no_wake_is_lost_to_a_cancel(void)
+{
+    static void (*const runs[])(struct task *) = {
+        task_gives_up, task_waits_and_drops, task_drops};
+
+    run_all(2, begin_two_takers, finish, 3, runs);
+}
+
+/* --- a lender has the last slot, and somebody waits for it */
+
+/* Lends one slot while it may, and brings it home when it is recalled. */
+static void
+task_lends(struct task *task)
+{
+    uint32_t slot;
+
+    rgi_check(rgi_pool_lend(pool, &task->taker) == 0);
+    if (rgi_pool_is_hungry(pool)) {
+        if (!rgi_pool_unlend(pool, &task->taker))
+            sleep_until_rung(task);
+    } else if (rgi_pool_take_slot(pool, &slot) == 0) {
+        sleep_until_rung(task); /* for ever, if nobody asks for it */
+        rgi_pool_put_slot(pool, slot);
+    } else if (!rgi_pool_unlend(pool, &task->taker)) {
+        sleep_until_rung(task);
+    }
+    rgi_pool_unlent(pool);
+}
+
+/* Keeps its slot until it has another, so that somebody has to wait. */
+static void
+task_wants_both(struct task *task)
+{
+    struct rgm_lease lease;
+
+    acquire_waiting(task, &lease);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    rgm_pool_close(pool); /* who lends what nobody asks for hears of it */
+}
+
+static void
+begin_lending(void)
+{
+    make_pool(1);
+}
+
+static void
+end_lending(void)
+{
+    rgi_check(pool->references == 1);
+    rgm_pool_destroy(pool);
+    rgi_check(arena_released == 4);
+}
+
+static void
+lent_slot_is_recalled_in_every_order(void)
+{
+    static void (*const runs[])(struct task *) = {task_lends, task_wants_both};
+
+    run_all(3, begin_lending, end_lending, 2, runs);
+}
+
 /* --- two words, each with a slot of its own */
 
 static struct rgm_lease filling[RGI_WORD_SLOTS - 1];
@@ -503,6 +594,8 @@ task_destroys(struct task *task)
 static void
 begin_ending(void)
 {
+    uint32_t slot;
+
     make_pool(2);
     for (unsigned i = 0; i < 2; i++) {
         rgi_check(rgm_pool_try_acquire(pool, &held[i]) == 0);
@@ -510,14 +603,18 @@ begin_ending(void)
     }
     /* A third view is on the second slot, so one slot has two last holders. */
     views[3] = rgm_view_clone(&views[1]);
-    rgi_pool_hungry(pool, 2);
+    rgi_check(rgi_pool_wait(pool, &tasks[2].taker, &slot) == -EAGAIN);
 }
 
 static void
 end_ending(void)
 {
-    rgi_check(arena_released == 4);
     rgi_check(tasks[2].bell == 1); /* by a slot or by the end, but once */
+    if (tasks[2].slot != RGI_NO_SLOT) {
+        rgi_check(arena_released == 0);
+        rgi_pool_put_slot(pool, tasks[2].slot);
+    }
+    rgi_check(arena_released == 4);
 }
 
 static void
@@ -534,15 +631,15 @@ bpl_14_no_order_of_the_end_is_wrong(void)
 static void
 task_waits_for_the_end(struct task *task)
 {
-    struct rgm_lease lease;
+    uint32_t slot;
+    int status = rgi_pool_wait(pool, &task->taker, &slot);
 
-    for (;;) {
-        rgi_pool_hungry(pool, task->number);
-        if (rgm_pool_try_acquire(pool, &lease) == -EPIPE)
-            break;
+    if (status == -EAGAIN) {
         sleep_until_rung(task);
+        rgi_check(task->slot == RGI_NO_SLOT);
+    } else {
+        rgi_check(status == -EPIPE);
     }
-    (void)rgi_pool_sated(pool, task->number);
 }
 
 static void
@@ -582,6 +679,8 @@ close_is_never_slept_through(void)
     X(leases, no_wake_is_lost_while_the_mark_goes)  \
     X(leases, one_slot_feeds_two_takers)            \
     X(leases, no_wake_is_lost_between_words)        \
+    X(pool, bpl_03_no_wake_is_lost_to_a_cancel)     \
+    X(leases, lent_slot_is_recalled_in_every_order) \
     X(pool, bpl_14_no_order_of_the_end_is_wrong)    \
     X(leases, close_is_never_slept_through)
 

@@ -43,15 +43,22 @@ struct rgi_slot {
     uint32_t stamp; /* leases that have ended here; atomic: slot-stamp */
 };
 
-struct rgi_taker {
-    void (*wake)(void *argument);
-    void *argument;
+/* Takers in no order, each in a place of its own. A bit of `taken` is a place
+ * that is not free, a bit of `ready` one where a taker may stand. */
+#define RGI_CROWD_WORDS ((RGI_POOL_TAKERS_MAX + 63) / 64)
+
+struct rgi_crowd {
+    alignas(RGI_CACHE_LINE_BYTES) uint64_t ready[RGI_CROWD_WORDS];
+    uint64_t taken[RGI_CROWD_WORDS];
+    uint32_t claimed_last; /* a place; atomic: crowd-last */
+    struct rgi_taker *takers[RGI_POOL_TAKERS_MAX]; /* atomic: crowd-takers */
 };
 
 struct rgm_pool {
     /* written once, before anybody else can see the pool */
     uint32_t slots_count;
     uint32_t words_count;
+    uint64_t identity;
     size_t slot_size_bytes;
     size_t stride_bytes; /* from one slot to the next */
     char *slab;
@@ -59,15 +66,14 @@ struct rgm_pool {
     struct rgi_word *words;
     char name[RGI_POOL_NAME_BYTES];
 
-    /* written when a slot retires or finds a hungry taker, not otherwise */
+    /* written when a slot retires or finds the mark, not otherwise */
     alignas(RGI_CACHE_LINE_BYTES) uint32_t references; /* slots not retired,
                                                           + the handle, + who
-                                                          wakes a taker */
+                                                          looks for a taker */
 
-    /* written by takers that wait and slots that wake them */
-    alignas(RGI_CACHE_LINE_BYTES) uint64_t hungry; /* atomic: pool-hungry */
-    uint32_t woken_last; /* taker; atomic: pool-woken-last */
-    struct rgi_taker takers[RGI_POOL_TAKERS_MAX];
+    /* written by takers that wait and slots that are handed to them */
+    struct rgi_crowd hungry; /* atomic: crowd-ready, crowd-taken */
+    struct rgi_crowd lenders;
 };
 
 /* A word's bits while other threads change them. No order is implied. */
@@ -80,11 +86,16 @@ uint64_t rgi_word_change(struct rgi_word *word, uint64_t set, uint64_t clear);
 /* Lets go of `count` references; the last one frees the pool. */
 void rgi_pool_let_go(struct rgm_pool *pool, uint32_t count);
 
-/* What follows when a slot was published in a word that carried the mark.
- * The caller has a reference to the pool. */
-void rgi_pool_feed(struct rgm_pool *pool, struct rgi_word *word);
+/* Puts a slot in its word, free for anybody, unless the pool is closed: then it
+ * retires. Clears the word's mark. Returns: whether it is free. The caller has a
+ * reference to the pool beside the slot's. */
+bool rgi_pool_publish(struct rgm_pool *pool, uint32_t index);
 
-/* Wakes every hungry taker: there is nothing to wait for any more. */
+/* Brings a slot home whose word carries the mark. The caller has a reference to
+ * the pool beside the slot's. */
+void rgi_pool_feed(struct rgm_pool *pool, uint32_t index);
+
+/* Ends every wait: there is nothing to wait for any more. */
 void rgi_pool_feed_nobody(struct rgm_pool *pool);
 
 #endif /* LEASES_PARTS_H */

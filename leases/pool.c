@@ -13,8 +13,8 @@
  *    handle; the last one frees the memory.
  *
  * Put cannot use the pool after it has published the slot, because the slot may
- * be taken, put and retired by others at once. When it sees that a taker waits
- * it takes a reference first and publishes then (feed.c goes on from there).
+ * be taken, put and retired by others at once. When it sees that somebody waits
+ * it takes a reference first; feed.c goes on from there.
  *
  * Create fails for bad sizes or lack of memory; nothing else can fail.
  */
@@ -178,6 +178,14 @@ fill(struct rgm_pool *pool)
     rgi_poison(pool->slab, pool->slots_count * pool->stride_bytes);
 }
 
+static uint64_t
+identity_next(void)
+{
+    static uint64_t last; /* pool-identity: a count, publishes nothing */
+
+    return ck_pr_faa_64(&last, 1) + 1;
+}
+
 int
 rgm_pool_create(const struct rgm_pool_options *options,
                 struct rgm_pool **ret_pool)
@@ -202,7 +210,10 @@ rgm_pool_create(const struct rgm_pool_options *options,
     pool->words_count =
         (options->slots_count + RGI_WORD_SLOTS - 1) / RGI_WORD_SLOTS;
     pool->slot_size_bytes = options->slot_size_bytes;
+    pool->identity = identity_next();
     pool->references = options->slots_count + 1;
+    pool->hungry.claimed_last = RGI_POOL_TAKERS_MAX - 1;
+    pool->lenders.claimed_last = RGI_POOL_TAKERS_MAX - 1;
     if (options->name != NULL)
         strncpy(pool->name, options->name, sizeof(pool->name) - 1);
 
@@ -304,29 +315,37 @@ rgi_pool_take_slot(struct rgm_pool *pool, uint32_t *ret_index)
     return status;
 }
 
-/* The slow road of put: somebody waits, or did. */
-static void
-put_and_feed(struct rgm_pool *pool, struct rgi_word *word, uint64_t bit)
+bool
+rgi_pool_publish(struct rgm_pool *pool, uint32_t index)
 {
-    uint64_t seen;
+    struct rgi_word *word = &pool->words[index / RGI_WORD_SLOTS];
+    uint64_t bit = UINT64_C(1) << index % RGI_WORD_SLOTS;
+    uint64_t seen = rgi_word_peek(word);
 
-    /* pool-references: publishes that the pool is in use to whoever lets go.
-     * The slot is a reference still, so the count is not zero; after the slot
-     * is published this one is what keeps the pool. */
-    ck_pr_faa_32(&pool->references, 1);
-    seen = rgi_word_peek(word);
     do {
+        rgi_assert((seen & bit) == 0); /* the slot was free already */
         if (seen & RGI_WORD_CLOSED) {
-            rgi_pool_let_go(pool, 2);
-            return;
+            rgi_pool_let_go(pool, 1);
+            return false;
         }
         /* pool-word: publishes the slot to the next taker of it, and observes
-         * from the taker that left the mark what it had written before, its bit
-         * in the mask. */
+         * from whoever left the mark that it is in the crowd. */
         ck_pr_fence_memory();
-    } while (!ck_pr_cas_64_value(&word->bits, seen, seen | bit, &seen));
+    } while (!ck_pr_cas_64_value(&word->bits, seen,
+                                 (seen | bit) & ~RGI_WORD_HUNGRY, &seen));
     ck_pr_fence_memory();
-    rgi_pool_feed(pool, word);
+    return true;
+}
+
+/* The slow road of put: somebody waits, or did. */
+static void
+put_and_feed(struct rgm_pool *pool, uint32_t index)
+{
+    /* pool-references: publishes that the pool is in use to whoever lets go.
+     * The slot is a reference still, so the count is not zero; after the slot
+     * is somebody else's this one is what keeps the pool. */
+    ck_pr_faa_32(&pool->references, 1);
+    rgi_pool_feed(pool, index);
     rgi_pool_let_go(pool, 1);
 }
 
@@ -350,7 +369,7 @@ rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index)
             return;
         }
         if (seen & RGI_WORD_HUNGRY) {
-            put_and_feed(pool, word, bit);
+            put_and_feed(pool, index);
             return;
         }
     } while (!ck_pr_cas_64_value(&word->bits, seen, seen | bit, &seen));
@@ -376,6 +395,12 @@ rgi_pool_slot_of(struct rgm_block *block, struct rgm_pool **ret_pool,
     *ret_pool = slot->pool;
     *ret_index = slot->index;
     return true;
+}
+
+uint64_t
+rgi_pool_identity(const struct rgm_pool *pool)
+{
+    return pool->identity;
 }
 
 uint32_t

@@ -5,55 +5,86 @@
 /*
  * pool.h - what do rings and workers need of a pool that users do not?
  *
- * Slots by number, for memory that is lent to the kernel; and takers, for
- * whoever wants to sleep until a slot comes home. leases/ does not know what a
- * worker is: a taker is a number below 64 and a function that wakes it.
+ * Slots by number, for memory that is lent to the kernel; takers, who wait
+ * until a slot comes home; and lenders, who have slots they could do without.
+ * leases/ does not know what a worker is: a taker is a record and a function.
  *
- * The order a taker must keep, so that no wake is lost:
+ *     taker --rgi_pool_wait--> in line --> hand(taker, slot)
+ *               |     |          '------> rgi_pool_leave
+ *               |     '--> every lender is recalled, and brings its slots home
+ *               '--> a slot at once
  *
- *     rgi_pool_hungry(pool, me);                      1. leave the mark
- *     if (rgm_pool_try_acquire(pool, &lease) == 0)    2. look once more
- *         rgi_pool_sated(pool, me);                   3a. not needed any more
- *     else
- *         sleep until the wake function was called;   3b. then try again
- *
- * The wake may come before the taker sleeps, so it must be remembered, as a bell
- * or a semaphore does. A slot that comes home wakes one taker, and its mark is
- * gone by then. A newcomer may be faster than the woken taker, which then begins
- * again at 1.
+ * A slot that comes home while somebody waits is not free in between: it is
+ * handed to one taker, who has it from then on. So nobody can be faster than a
+ * taker that waits, each returned slot ends one wait, and a taker that has lost
+ * interest cannot lose a wake: what it was handed is a slot, which it brings
+ * home like any other, to the next in line.
  */
 
 #include <ringmail/lease.h>
 
-/* Takers one pool can know: one word of marks. */
-#define RGI_POOL_TAKERS_MAX 64
+/* Takers that can wait for one pool at a time, and its lenders: two for each
+ * worker of two runtimes of the largest size. */
+#ifndef RGI_POOL_TAKERS_MAX
+#define RGI_POOL_TAKERS_MAX 256
+#endif
+
+#define RGI_NO_SLOT UINT32_MAX
+
+/* Whoever waits. Lies in the memory of the one that waits. */
+struct rgi_taker {
+    /*
+     * The wait is over: `slot` is the taker's, or RGI_NO_SLOT: the pool is
+     * closed. Runs once per wait, on the thread that brings the slot home or
+     * closes the pool, so it may be any; must neither block nor use the pool.
+     * The pool touches the record no more.
+     */
+    void (*hand)(struct rgi_taker *taker, uint32_t slot);
+    uint32_t place; /* the pool's, while it waits */
+};
 
 /*
- * Makes taker `index` (below RGI_POOL_TAKERS_MAX) known. `wake` runs on the
- * thread that brings a slot home or closes the pool, so it may be any, and must
- * neither block nor use the pool. `argument` must live until the taker is not
- * hungry: rgi_pool_sated() has returned true, or the wake has come.
- * Thread: setup for this index.
+ * Takes a free slot, or gets in line for one; `hand` is set.
+ * Thread: any that owns the taker, which does not wait yet.
+ * Returns: 0        *ret_slot is set, and the taker does not wait
+ *          -EAGAIN  `hand` is called, or has been
+ *          -EPIPE   the pool is closed, and the taker does not wait
+ *          -ENOBUFS RGI_POOL_TAKERS_MAX wait already; it does not
+ * Cost:    when it has to wait, one compare-and-swap per 32 slots.
  */
-void rgi_pool_watch(struct rgm_pool *pool, unsigned index,
-                    void (*wake)(void *argument), void *argument);
-
-/* Whether that has been done, with this argument: the pool may be a new one
- * where an older one was. Thread: the taker's. */
-bool rgi_pool_is_watched_by(const struct rgm_pool *pool, unsigned index,
-                            const void *argument);
-
-/* Marks a known taker as waiting; marking twice is marking once.
- * Thread: the taker's. Cost: one compare-and-swap per 32 slots. */
-void rgi_pool_hungry(struct rgm_pool *pool, unsigned index);
+RGM_MUST_USE int rgi_pool_wait(struct rgm_pool *pool, struct rgi_taker *taker,
+                               uint32_t *ret_slot);
 
 /*
- * Takes the mark back. If a slot had claimed it already, its wake comes or has
- * come, and what it promised is passed on to another hungry taker as long as
- * there is a free slot.
- * Thread: the taker's. Returns: whether the wake will not come any more.
+ * Leaves the line. Thread: the taker's owner, after -EAGAIN.
+ * Returns: true: `hand` will not be called. false: a slot is, or was, on its
+ * way: `hand` is called, or has been, and the record must live until then.
  */
-bool rgi_pool_sated(struct rgm_pool *pool, unsigned index);
+RGM_MUST_USE bool rgi_pool_leave(struct rgm_pool *pool,
+                                 struct rgi_taker *taker);
+
+/* Whether somebody waits for its slots, or for the end of all of them: the pool
+ * is closed. Thread: any that may use the pool or has a slot of it. */
+bool rgi_pool_is_hungry(const struct rgm_pool *pool);
+
+/*
+ * Becomes a lender: whoever has to wait from now on, or closes the pool, calls
+ * `hand`, once, with RGI_NO_SLOT, on any thread; the lender then brings its slots
+ * home. It looks at rgi_pool_is_hungry() afterwards: who waited before does not
+ * call. The pool stays until rgi_pool_unlent().
+ * Thread: the owner of the record, which is no lender yet. Returns: 0 or
+ * -ENOBUFS as above.
+ */
+RGM_MUST_USE int rgi_pool_lend(struct rgm_pool *pool,
+                               struct rgi_taker *lender);
+
+/* Is a lender no more. Returns: as rgi_pool_leave(). Thread: as above. */
+RGM_MUST_USE bool rgi_pool_unlend(struct rgm_pool *pool,
+                                  struct rgi_taker *lender);
+
+/* The lender has been recalled, or has left, and has brought everything home.
+ * The pool may be gone when this returns. Thread: as above. */
+void rgi_pool_unlent(struct rgm_pool *pool);
 
 /*
  * Takes a slot to lend its memory. Under AddressSanitizer the memory stays
@@ -86,6 +117,9 @@ void rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index);
  */
 bool rgi_pool_slot_of(struct rgm_block *block, struct rgm_pool **ret_pool,
                       uint32_t *ret_index);
+
+/* No other pool of the process has it, also where this one was. Thread: any. */
+uint64_t rgi_pool_identity(const struct rgm_pool *pool);
 
 /* Whether the numbers agree with each other; for slow assertions and tests.
  * Thread: any that may use the pool. */

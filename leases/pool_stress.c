@@ -9,7 +9,8 @@
  * 2. litmus     a lessee must find the last lessee's bytes, whole.
  * 3. lost wake  two threads hand one slot to and fro; the one that waits does
  *               nothing else, so a single lost wake stops the case for ever
- *               and the runner's time limit ends it.
+ *               and the runner's time limit ends it. Again with waits that are
+ *               given up at any moment.
  * 4. crowd      more takers than slots, passers-by that steal, and every taker
  *               gets its share.
  * 5. ending     a pool is destroyed while its last slots come home elsewhere.
@@ -23,6 +24,7 @@
 #include <string.h>
 
 #include "base/cases.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "leases/parts.h"
 
@@ -283,41 +285,54 @@ bpl_11_next_lessee_sees_the_last_writer(void)
 /* --------------------------------------------------------------- lost wake */
 
 struct player {
+    struct rgi_taker taker;
     struct rgm_pool *pool;
     struct player *other;
-    sem_t wake;    /* the taker's bell: remembers a ring that comes early */
+    uint32_t slot; /* that it was handed */
+    sem_t wake;    /* remembers a slot that comes early */
     sem_t my_turn; /* the other has waited for us, and has what it waited for */
     unsigned number;
     uint64_t random;
     uint64_t rounds;
     uint64_t slept;
+    uint64_t left; /* without a slot */
+    bool impatient;
 };
 
 static void
-ring(void *argument)
+handed(struct rgi_taker *taker, uint32_t slot)
 {
-    sem_post(&((struct player *)argument)->wake);
+    struct player *player = rgi_container_of(taker, struct player, taker);
+
+    player->slot = slot;
+    sem_post(&player->wake);
 }
 
-/* The protocol of pool.h. */
+/* Some lose patience, and may be too late with it. */
 static struct rgm_lease
 acquire_waiting(struct player *player)
 {
     struct rgm_lease lease;
+    uint32_t slot;
+    int status;
 
-    for (;;) {
-        rgi_pool_hungry(player->pool, player->number);
+    while ((status = rgi_pool_wait(player->pool, &player->taker, &slot)) ==
+           -EAGAIN) {
         dawdle(&player->random);
-        if (rgm_pool_try_acquire(player->pool, &lease) == 0) {
-            if (!rgi_pool_sated(player->pool, player->number))
-                sem_wait(&player->wake); /* it comes; take it off the bell */
-            return lease;
+        if (player->impatient && random_next(&player->random) % 4 == 0 &&
+            rgi_pool_leave(player->pool, &player->taker)) {
+            player->left++;
+            continue;
         }
         player->slept++;
         sem_wait(&player->wake);
-        if (rgm_pool_try_acquire(player->pool, &lease) == 0)
-            return lease;
+        slot = player->slot;
+        break;
     }
+    rgi_check(status == 0 || status == -EAGAIN);
+    rgi_check(slot != RGI_NO_SLOT);
+    rgi_pool_lease_of(player->pool, slot, SLOT_BYTES, &lease);
+    return lease;
 }
 
 /* Bring the slot home once, then do nothing until the other has it: what is
@@ -350,11 +365,11 @@ player_init(struct player *player, struct rgm_pool *pool, unsigned number,
     player->rounds = rounds;
     sem_init(&player->wake, 0, 0);
     sem_init(&player->my_turn, 0, 0);
-    rgi_pool_watch(pool, number, ring, player);
+    player->taker.hand = handed;
 }
 
 static void
-no_wake_is_lost_between_two(void)
+play_two(bool impatient)
 {
     struct rgm_pool *pool = make_pool(1);
     static struct player players[2];
@@ -363,14 +378,28 @@ no_wake_is_lost_between_two(void)
     for (unsigned i = 0; i < 2; i++) {
         player_init(&players[i], pool, i, rgi_scale(2000000));
         players[i].other = &players[1 - i];
+        players[i].impatient = impatient;
     }
     for (unsigned i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, play, &players[i]);
     for (unsigned i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     for (unsigned i = 0; i < 2; i++)
-        rgi_check(players[i].slept <= 2 * players[i].rounds);
+        rgi_check(players[i].slept <= players[i].rounds);
     finish(pool);
+}
+
+static void
+no_wake_is_lost_between_two(void)
+{
+    play_two(false);
+}
+
+/* A wait that is given up while the slot is handed over. */
+static void
+bpl_03_no_wake_is_lost_to_a_cancel(void)
+{
+    play_two(true);
 }
 
 /* ------------------------------------------------------------------- crowd */
@@ -419,8 +448,10 @@ every_taker_gets_its_share(void)
     pthread_t threads[THREADS];
 
     atomic_store(&crowd_is_done, false);
-    for (unsigned i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < THREADS; i++) {
         player_init(&players[i], pool, i, rgi_scale(500000));
+        players[i].impatient = i % 2;
+    }
     for (unsigned i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, i < 14 ? queue_up : pass_by,
                        &players[i]);
@@ -458,10 +489,31 @@ drop_at_the_end(void *argument)
     return NULL;
 }
 
+struct sleeper {
+    struct rgi_taker taker;
+    unsigned number;
+};
+
+/* The pool must not be used here, so the slot goes home afterwards. */
+static _Atomic uint32_t slot_of_sleeper[2];
+
 static void
-wake_nobody(void *argument)
+keep_for_later(struct rgi_taker *taker, uint32_t slot)
 {
-    (void)argument;
+    struct sleeper *sleeper = rgi_container_of(taker, struct sleeper, taker);
+
+    atomic_store(&slot_of_sleeper[sleeper->number], slot);
+}
+
+static void
+sleepers_drop(struct rgm_pool *pool, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t slot = atomic_load(&slot_of_sleeper[i]);
+
+        if (slot != RGI_NO_SLOT)
+            rgi_pool_put_slot(pool, slot);
+    }
 }
 
 /* A slot comes home, wakes a taker, or retires, while the pool is destroyed
@@ -482,10 +534,11 @@ bpl_14_destroy_races_with_returns(void)
         pthread_create(&threads[i], NULL, drop_at_the_end, &enders[i]);
     }
     for (uint64_t round = 0; round < rounds; round++) {
-        struct rgm_pool *pool = make_pool(ENDERS + 1);
+        struct rgm_pool *pool = make_pool(ENDERS);
+        struct sleeper sleepers[2] = {{{keep_for_later, 0}, 0},
+                                      {{keep_for_later, 0}, 1}};
+        uint32_t slot;
 
-        rgi_pool_watch(pool, 0, wake_nobody, NULL);
-        rgi_pool_watch(pool, 1, wake_nobody, NULL);
         for (unsigned i = 0; i < ENDERS; i++) {
             struct rgm_lease lease;
 
@@ -493,11 +546,13 @@ bpl_14_destroy_races_with_returns(void)
             rgi_check(rgm_lease_freeze(&lease, &enders[i].view) == 0);
         }
         for (unsigned i = 0; i < round % 3; i++)
-            rgi_pool_hungry(pool, i);
+            rgi_check(rgi_pool_wait(pool, &sleepers[i].taker, &slot) ==
+                      -EAGAIN);
         pthread_barrier_wait(&barrier);
         dawdle(&random);
         rgm_pool_destroy(pool);
         pthread_barrier_wait(&barrier);
+        sleepers_drop(pool, (unsigned)(round % 3));
         rgi_check(rgi_memory_live() == 0);
     }
     for (unsigned i = 0; i < ENDERS; i++)
@@ -510,6 +565,7 @@ bpl_14_destroy_races_with_returns(void)
     X(pool, bpl_11_next_lessee_sees_the_last_writer) \
     X(pool, bpl_15_leaks_never_lead_to_sharing)      \
     X(pool, bpl_14_destroy_races_with_returns)       \
+    X(pool, bpl_03_no_wake_is_lost_to_a_cancel)      \
     X(leases, no_wake_is_lost_between_two)           \
     X(leases, every_taker_gets_its_share)
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cases.h"
+#include "base/list.h"
 #include "base/memory.h"
 #include "leases/parts.h"
 
@@ -313,10 +314,28 @@ bpl_13_steady_state_shares_no_count(void)
     finish(pool);
 }
 
+/* A taker that keeps what it is handed. */
+struct waiter {
+    struct rgi_taker taker;
+    unsigned wakes;
+    uint32_t slot;
+};
+
 static void
-count_wakes(void *argument)
+keep(struct rgi_taker *taker, uint32_t slot)
 {
-    ++*(unsigned *)argument;
+    struct waiter *waiter = rgi_container_of(taker, struct waiter, taker);
+
+    waiter->wakes++;
+    waiter->slot = slot;
+}
+
+static void
+wait_for(struct rgm_pool *pool, struct waiter *waiter)
+{
+    waiter->taker.hand = keep;
+    waiter->slot = RGI_NO_SLOT;
+    rgi_check(rgi_pool_wait(pool, &waiter->taker, &waiter->slot) == -EAGAIN);
 }
 
 /* A mark that is left over costs one slot the long road, not all of them. */
@@ -325,14 +344,14 @@ bpl_13_leftover_mark_is_removed(void)
 {
     struct rgm_pool *pool = make_pool(1);
     struct rgm_lease lease = acquire(pool);
-    unsigned wakes = 0;
+    struct waiter waiter = {0};
 
-    rgi_pool_watch(pool, 0, count_wakes, &wakes);
-    rgi_pool_hungry(pool, 0);
-    rgi_check(rgi_pool_sated(pool, 0));
+    wait_for(pool, &waiter);
+    rgi_check(rgi_pool_leave(pool, &waiter.taker));
     rgi_check(pool->words[0].bits & RGI_WORD_HUNGRY);
     drop(&lease);
-    rgi_check((pool->words[0].bits & RGI_WORD_HUNGRY) == 0 && wakes == 0);
+    rgi_check((pool->words[0].bits & RGI_WORD_HUNGRY) == 0);
+    rgi_check(waiter.wakes == 0);
     finish(pool);
 }
 
@@ -398,119 +417,197 @@ bpl_14_slab_goes_with_the_last(void)
 
 /* ------------------------------------------------------------------- takers */
 
-/* With nobody waiting nobody is told; with eight waiting, eight slots wake each
- * of them once. */
+/* With nobody waiting nobody is told; with eight waiting, eight slots go to
+ * eight of them. */
 static void
 bpl_12_each_return_wakes_a_different_taker(void)
 {
     struct rgm_pool *pool = make_pool(40);
     struct rgm_lease leases[40];
-    unsigned wakes[8] = {0}, total = 0;
+    struct waiter waiters[8] = {0};
 
     for (unsigned i = 0; i < 40; i++)
         leases[i] = acquire(pool);
-    for (unsigned i = 0; i < 8; i++)
-        rgi_pool_watch(pool, i * 9, count_wakes, &wakes[i]);
     drop(&leases[39]);
-    for (unsigned i = 0; i < 8; i++)
-        rgi_check(wakes[i] == 0);
     leases[39] = acquire(pool);
-
     for (unsigned i = 0; i < 8; i++)
-        rgi_pool_hungry(pool, i * 9);
+        wait_for(pool, &waiters[i]);
     for (unsigned i = 0; i < 8; i++) {
+        unsigned total = 0;
+
         drop(&leases[i * 5]);
-        total = 0;
         for (unsigned k = 0; k < 8; k++) {
-            rgi_check(wakes[k] <= 1);
-            total += wakes[k];
+            rgi_check(waiters[k].wakes <= 1);
+            total += waiters[k].wakes;
         }
-        rgi_check(total == i + 1);
+        rgi_check(total == i + 1 && rgm_pool_free_count(pool) == 0);
     }
+    for (unsigned i = 0; i < 8; i++)
+        for (unsigned k = 0; k < i; k++)
+            rgi_check(waiters[i].slot != waiters[k].slot);
     for (unsigned i = 0; i < 40; i++)
         rgi_check(rgm_lease_drop(&leases[i]) == 0);
-    for (unsigned i = 0; i < 8; i++)
-        rgi_check(wakes[i] == 1);
+    for (unsigned i = 0; i < 8; i++) {
+        rgi_check(waiters[i].wakes == 1);
+        rgi_pool_put_slot(pool, waiters[i].slot);
+    }
     finish(pool);
 }
 
-/* The taker next to the one woken last comes first: none starves. */
+/* The taker next to the one served last comes first: none starves. */
 static void
-takers_are_woken_in_turn(void)
+takers_are_served_in_turn(void)
 {
     struct rgm_pool *pool = make_pool(1);
-    unsigned wakes[64] = {0};
+    static struct waiter waiters[100];
+    struct rgm_lease lease = acquire(pool);
 
-    for (unsigned i = 0; i < 64; i++) {
-        rgi_pool_watch(pool, i, count_wakes, &wakes[i]);
-        rgi_pool_hungry(pool, i);
-    }
-    for (unsigned round = 1; round <= 640; round++) {
-        struct rgm_lease lease = acquire(pool);
-        unsigned low = UINT32_MAX, high = 0;
+    memset(waiters, 0, sizeof(waiters));
+    for (unsigned i = 0; i < 100; i++)
+        wait_for(pool, &waiters[i]);
+    drop(&lease);
+    for (unsigned round = 1; round <= 1000; round++) {
+        unsigned low = UINT32_MAX, high = 0, holder = 100;
 
-        drop(&lease);
-        for (unsigned i = 0; i < 64; i++) {
-            low = wakes[i] < low ? wakes[i] : low;
-            high = wakes[i] > high ? wakes[i] : high;
-            rgi_pool_hungry(pool, i);
+        for (unsigned i = 0; i < 100; i++) {
+            low = waiters[i].wakes < low ? waiters[i].wakes : low;
+            high = waiters[i].wakes > high ? waiters[i].wakes : high;
+            if (waiters[i].slot != RGI_NO_SLOT)
+                holder = i;
         }
-        rgi_check(high - low <= 1);
+        rgi_check(holder < 100 && high - low <= 1);
+        waiters[holder].slot = RGI_NO_SLOT;
+        rgi_pool_put_slot(pool, 0);
+        wait_for(pool, &waiters[holder]);
     }
-    for (unsigned i = 0; i < 64; i++)
-        rgi_check(wakes[i] == 10 && rgi_pool_sated(pool, i));
+    for (unsigned i = 0; i < 100; i++)
+        if (waiters[i].slot == RGI_NO_SLOT)
+            rgi_check(rgi_pool_leave(pool, &waiters[i].taker));
+    rgi_pool_put_slot(pool, 0);
     finish(pool);
 }
 
-/* A wake that its taker has no use for is passed on, unless nothing is free. */
+/* Whoever leaves too late has a slot, and brings it home: to the next. */
 static void
-wake_of_a_sated_taker_is_passed_on(void)
+slot_of_one_that_left_goes_to_the_next(void)
+{
+    struct rgm_pool *pool = make_pool(1);
+    struct rgm_lease lease = acquire(pool), none;
+    struct waiter first = {0}, second = {0};
+
+    wait_for(pool, &first);
+    wait_for(pool, &second);
+    drop(&lease);
+    rgi_check(first.wakes == 1 && second.wakes == 0);
+    rgi_check(rgm_pool_try_acquire(pool, &none) == -EAGAIN);
+    rgi_check(!rgi_pool_leave(pool, &first.taker));
+    rgi_pool_put_slot(pool, first.slot);
+    rgi_check(second.wakes == 1 && second.slot == first.slot);
+    rgi_check(!rgi_pool_leave(pool, &second.taker));
+    rgi_pool_put_slot(pool, second.slot);
+    finish(pool);
+}
+
+/* The place of one that has been served is another's by now. */
+static void
+leaving_late_removes_nobody_else(void)
 {
     struct rgm_pool *pool = make_pool(1);
     struct rgm_lease lease = acquire(pool);
-    unsigned first = 0, second = 0;
+    struct waiter first = {0}, second = {0};
 
-    rgi_pool_watch(pool, 1, count_wakes, &first);
-    rgi_pool_watch(pool, 2, count_wakes, &second);
-    rgi_pool_hungry(pool, 1);
-    rgi_pool_hungry(pool, 2);
+    wait_for(pool, &first);
     drop(&lease);
-    rgi_check(first == 1 && second == 0);
-    rgi_check(!rgi_pool_sated(pool, 1));
-    rgi_check(second == 1);
+    wait_for(pool, &second);
+    rgi_check(second.taker.place == first.taker.place);
+    rgi_check(!rgi_pool_leave(pool, &first.taker));
+    rgi_pool_put_slot(pool, first.slot);
+    rgi_check(second.wakes == 1);
+    rgi_pool_put_slot(pool, second.slot);
+    finish(pool);
+}
 
-    lease = acquire(pool);
-    rgi_pool_hungry(pool, 1);
-    rgi_pool_hungry(pool, 2);
+/* As many can wait as the limit says; one more is told at once. */
+static void
+takers_have_a_limit(void)
+{
+    struct rgm_pool *pool = make_pool(1);
+    struct rgm_lease lease = acquire(pool);
+    static struct waiter waiters[RGI_POOL_TAKERS_MAX + 1];
+    struct waiter *last = &waiters[RGI_POOL_TAKERS_MAX];
+
+    memset(waiters, 0, sizeof(waiters));
+    for (unsigned i = 0; i < RGI_POOL_TAKERS_MAX; i++)
+        wait_for(pool, &waiters[i]);
+    last->taker.hand = keep;
+    last->slot = 7;
+    rgi_check(rgi_pool_wait(pool, &last->taker, &last->slot) == -ENOBUFS);
+    rgi_check(last->slot == 7);
+    rgi_check(rgi_pool_leave(pool, &waiters[77].taker));
+    wait_for(pool, last);
+    for (unsigned i = 0; i <= RGI_POOL_TAKERS_MAX; i++)
+        if (i != 77)
+            rgi_check(rgi_pool_leave(pool, &waiters[i].taker));
     drop(&lease);
-    rgi_check(first == 2 && second == 1);
-    lease = acquire(pool); /* the woken one got it, and is content */
-    rgi_check(!rgi_pool_sated(pool, 1));
-    rgi_check(second == 1);
-    drop(&lease);
-    rgi_check(second == 2);
     finish(pool);
 }
 
 /* Whoever waits learns that there is nothing to wait for any more. */
 static void
-close_wakes_every_taker(void)
+close_ends_every_wait(void)
 {
     struct rgm_pool *pool = make_pool(40);
-    struct rgm_lease lease = acquire(pool);
-    unsigned wakes[3] = {0};
+    struct rgm_lease leases[40];
+    struct waiter waiters[3] = {0}, late = {0};
+    uint32_t slot = 7;
 
-    for (unsigned i = 0; i < 3; i++) {
-        rgi_pool_watch(pool, i, count_wakes, &wakes[i]);
-        rgi_pool_hungry(pool, i);
-    }
+    for (unsigned i = 0; i < 40; i++)
+        leases[i] = acquire(pool);
+    for (unsigned i = 0; i < 3; i++)
+        wait_for(pool, &waiters[i]);
     rgm_pool_close(pool);
     for (unsigned i = 0; i < 3; i++)
-        rgi_check(wakes[i] == 1);
-    drop(&lease);
+        rgi_check(waiters[i].wakes == 1 && waiters[i].slot == RGI_NO_SLOT);
+    rgi_check(rgi_pool_wait(pool, &late.taker, &slot) == -EPIPE && slot == 7);
+    for (unsigned i = 0; i < 40; i++)
+        drop(&leases[i]);
     for (unsigned i = 0; i < 3; i++)
-        rgi_check(wakes[i] == 1);
+        rgi_check(waiters[i].wakes == 1);
     rgm_pool_destroy(pool);
+    rgi_check(rgi_memory_live() == 0);
+}
+
+/* Who has to wait recalls every lender once, and those who lent nothing more are
+ * left alone. The pool stays until the last of them has done. */
+static void
+lenders_are_recalled_by_who_waits(void)
+{
+    struct rgm_pool *pool = make_pool(1);
+    struct waiter first = {0}, second = {0}, waiter = {0};
+    uint32_t lent;
+
+    first.taker.hand = second.taker.hand = keep;
+    rgi_check(rgi_pool_lend(pool, &first.taker) == 0);
+    rgi_check(rgi_pool_lend(pool, &second.taker) == 0);
+    rgi_check(rgi_pool_take_slot(pool, &lent) == 0);
+    rgi_check(rgi_pool_unlend(pool, &second.taker));
+    rgi_pool_unlent(pool);
+    rgi_check(!rgi_pool_is_hungry(pool) && first.wakes == 0);
+
+    wait_for(pool, &waiter);
+    rgi_check(first.wakes == 1 && second.wakes == 0);
+    rgi_check(rgi_pool_is_hungry(pool));
+    rgi_check(!rgi_pool_unlend(pool, &first.taker));
+    rgi_pool_put_slot(pool, lent);
+    rgi_pool_unlent(pool);
+    rgi_check(waiter.wakes == 1 && waiter.slot == lent);
+    rgi_check(!rgi_pool_is_hungry(pool));
+    rgi_pool_put_slot(pool, waiter.slot);
+
+    rgi_check(rgi_pool_lend(pool, &first.taker) == 0);
+    rgm_pool_destroy(pool);
+    rgi_check(first.wakes == 2 && rgi_pool_is_hungry(pool));
+    rgi_pool_unlent(pool);
     rgi_check(rgi_memory_live() == 0);
 }
 
@@ -542,21 +639,24 @@ slot_by_number_becomes_a_lease(void)
     finish(pool);
 }
 
-#define CASES(X)                                          \
-    X(pool, bpl_01_exact_sizes_or_einval)                 \
-    X(pool, bpl_02_budget_is_shared)                      \
-    X(pool, bpl_05_freed_here_is_free_there)              \
-    X(pool, bpl_06_capacity_counts_all_slots)             \
-    X(pool, bpl_12_each_return_wakes_a_different_taker)   \
-    X(pool, bpl_13_steady_state_shares_no_count)          \
-    X(pool, bpl_13_leftover_mark_is_removed)              \
-    X(pool, bpl_14_close_retires_and_keeps_what_is_out)   \
-    X(pool, bpl_14_slab_goes_with_the_last)               \
-    X(leases, name_is_copied)                             \
-    X(leases, create_survives_each_failed_allocation)     \
-    X(leases, takers_are_woken_in_turn)                   \
-    X(leases, wake_of_a_sated_taker_is_passed_on)         \
-    X(leases, close_wakes_every_taker)                    \
+#define CASES(X)                                        \
+    X(pool, bpl_01_exact_sizes_or_einval)               \
+    X(pool, bpl_02_budget_is_shared)                    \
+    X(pool, bpl_05_freed_here_is_free_there)            \
+    X(pool, bpl_06_capacity_counts_all_slots)           \
+    X(pool, bpl_12_each_return_wakes_a_different_taker) \
+    X(pool, bpl_13_steady_state_shares_no_count)        \
+    X(pool, bpl_13_leftover_mark_is_removed)            \
+    X(pool, bpl_14_close_retires_and_keeps_what_is_out) \
+    X(pool, bpl_14_slab_goes_with_the_last)             \
+    X(leases, name_is_copied)                           \
+    X(leases, create_survives_each_failed_allocation)   \
+    X(leases, takers_are_served_in_turn)                \
+    X(leases, slot_of_one_that_left_goes_to_the_next)   \
+    X(leases, leaving_late_removes_nobody_else)         \
+    X(leases, takers_have_a_limit)                      \
+    X(leases, close_ends_every_wait)                    \
+    X(leases, lenders_are_recalled_by_who_waits)        \
     X(leases, slot_by_number_becomes_a_lease)
 
 RGI_CASES(CASES)

@@ -6,6 +6,13 @@
  * A buffer's number is a place in two tables of ours: `slots` says which slot
  * lies behind it, `free_ids` which numbers name nothing at the moment. The
  * kernel takes buffers in the order they were lent and gives them back in any.
+ *
+ * The queue belongs to the kernel, which alone knows how far it has read, so a
+ * buffer cannot be taken out of it. Taking them back is taking the whole queue
+ * back: a receive that comes later finds no queue, which is as good as an empty
+ * one. What receives had taken by then is in completions, posted before the
+ * call returned, because receives choose a buffer when they are carried out, on
+ * the ring's own thread, and not while they wait.
  */
 
 #include "rings/buffers.h"
@@ -67,6 +74,30 @@ enroll(struct rgi_ring *ring, struct rgi_buffers *buffers)
                                IORING_REGISTER_PBUF_RING, &request, 1);
 }
 
+static void
+withdraw(struct rgi_ring *ring, const struct rgi_buffers *buffers)
+{
+    struct io_uring_buf_reg request;
+
+    memset(&request, 0, sizeof(request));
+    request.bgid = buffers->group;
+    (void)ring->calls->enroll((unsigned)ring->uring.ring_fd,
+                              IORING_UNREGISTER_PBUF_RING, &request, 1);
+}
+
+/* No number names anything, and the kernel finds an empty queue. */
+static void
+reset(struct rgi_buffers *buffers)
+{
+    memset(buffers->queue, 0, buffers->places * sizeof(struct io_uring_buf));
+    buffers->tail = 0;
+    buffers->lent = 0;
+    for (uint32_t i = 0; i < buffers->places; i++) {
+        buffers->slots[i] = NO_SLOT;
+        buffers->free_ids[i] = (uint16_t)i;
+    }
+}
+
 void
 rgi_buffers_open(struct rgi_ring *ring, struct rgm_pool *pool, uint16_t group,
                  uint32_t lent_max, struct rgi_buffers *buffers)
@@ -83,31 +114,48 @@ rgi_buffers_open(struct rgi_ring *ring, struct rgm_pool *pool, uint16_t group,
                                 : LENGTH_MAX_BYTES;
     if (lent_max == 0)
         return;
-    if (!allocate(buffers) || enroll(ring, buffers) < 0) {
+    if (!allocate(buffers)) {
         release(buffers);
         return;
     }
-    for (uint32_t i = 0; i < buffers->places; i++) {
-        buffers->slots[i] = NO_SLOT;
-        buffers->free_ids[i] = (uint16_t)i;
-    }
+    reset(buffers);
+    if (!rgi_buffers_enroll(ring, buffers))
+        release(buffers);
+}
+
+bool
+rgi_buffers_enroll(struct rgi_ring *ring, struct rgi_buffers *buffers)
+{
+    if (!buffers->enrolled && buffers->queue != NULL && buffers->lent == 0)
+        buffers->enrolled = enroll(ring, buffers) >= 0;
+    return buffers->enrolled;
+}
+
+void
+rgi_buffers_recall(struct rgi_ring *ring, struct rgi_buffers *buffers)
+{
+    if (buffers->enrolled)
+        withdraw(ring, buffers);
+    buffers->enrolled = false;
+}
+
+void
+rgi_buffers_collect(struct rgi_buffers *buffers)
+{
+    rgi_assert(!buffers->enrolled);
+    if (buffers->queue == NULL)
+        return;
+    for (uint32_t i = 0; i < buffers->places; i++)
+        if (buffers->slots[i] != NO_SLOT)
+            rgi_pool_put_slot(buffers->pool, buffers->slots[i]);
+    reset(buffers);
 }
 
 void
 rgi_buffers_close(struct rgi_ring *ring, struct rgi_buffers *buffers)
 {
-    struct io_uring_buf_reg request;
-
-    if (buffers->queue == NULL)
-        return;
-    memset(&request, 0, sizeof(request));
-    request.bgid = buffers->group;
-    (void)ring->calls->enroll((unsigned)ring->uring.ring_fd,
-                              IORING_UNREGISTER_PBUF_RING, &request, 1);
-    for (uint32_t i = 0; i < buffers->places; i++)
-        if (buffers->slots[i] != NO_SLOT)
-            rgi_pool_put_slot(buffers->pool, buffers->slots[i]);
-    buffers->lent = 0;
+    rgi_buffers_recall(ring, buffers);
+    rgi_buffers_collect(buffers);
     release(buffers);
 }
 
@@ -133,7 +181,7 @@ rgi_buffers_lend(struct rgi_buffers *buffers, uint32_t wanted)
     uint16_t tail = buffers->tail;
     uint32_t slot;
 
-    if (buffers->queue == NULL)
+    if (!buffers->enrolled)
         return;
     if (wanted > buffers->lent_max)
         wanted = buffers->lent_max;

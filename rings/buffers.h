@@ -28,6 +28,7 @@ struct rgi_buffers {
     uint32_t length_bytes; /* of every buffer */
     uint16_t tail;
     uint16_t group; /* its number on this ring */
+    bool enrolled;  /* the kernel knows the queue */
 };
 
 /*
@@ -38,8 +39,19 @@ void
 rgi_buffers_open(struct rgi_ring *ring, struct rgm_pool *pool, uint16_t group,
                  uint32_t lent_max, struct rgi_buffers *buffers);
 
-/* Take the queue from the kernel; every slot that is lent goes home. No receive
- * that could choose one is in the kernel. */
+/* Tell the kernel of the queue again, after all was collected. Returns: whether
+ * it knows the queue now. */
+bool rgi_buffers_enroll(struct rgi_ring *ring, struct rgi_buffers *buffers);
+
+/* Take the queue from the kernel: no receive chooses a slot any more. Those
+ * that have chosen are completed, and their completions posted. */
+void rgi_buffers_recall(struct rgi_ring *ring, struct rgi_buffers *buffers);
+
+/* After a recall, when every completion posted by then has been looked at: the
+ * slots that nobody took go home. */
+void rgi_buffers_collect(struct rgi_buffers *buffers);
+
+/* All of that, at the end: no receive that could choose is in the kernel. */
 void rgi_buffers_close(struct rgi_ring *ring, struct rgi_buffers *buffers);
 
 /* Lend until `wanted` slots or lent_max are out, or the pool has no more. */

@@ -198,6 +198,15 @@ rgi_ring_beckons(const struct rgi_ring *ring)
             (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
 }
 
+/* Whether completions lie beyond the queue, for an enter to bring.
+ * ring-flags: observes what the kernel said when it last returned to us. */
+static inline bool
+rgi_ring_has_overflow(const struct rgi_ring *ring)
+{
+    return (__atomic_load_n(ring->uring.sq.kflags, __ATOMIC_RELAXED) &
+            IORING_SQ_CQ_OVERFLOW) != 0;
+}
+
 /* Whether there is a completion to reap. */
 static inline bool
 rgi_ring_has_completions(const struct rgi_ring *ring)

@@ -132,10 +132,17 @@ struct rgi_ring_pool {
     struct rgi_buffers buffers;
     struct rgi_ring_provider *provider;
     struct rgi_ring_pool *next;
+    uint64_t identity;       /* of the pool: another may be where it was */
     struct rgm_link starved; /* reads that have data and no slot for it */
+    struct rgi_taker taker;  /* in line for the first of them */
+    struct rgi_taker lender; /* has slots lent to the kernel */
     uint32_t choosing;       /* reads in the kernel that would pick a slot */
-    uint32_t fed;            /* atomic: the pool's wake has come */
-    bool hungry;             /* the pool has our mark, or owes us a wake */
+    uint32_t unlent_reads;   /* since all was recalled */
+    bool in_line;            /* `taker` waits, or `handed` is on its way */
+    bool lends;              /* `lender` is one, or `recalled` is on its way */
+    bool collects;           /* recalled, and completions still to be seen */
+    uint64_t handed;         /* atomic: pool-handed: 1 + a slot; 0: nothing */
+    uint32_t recalled;       /* atomic: pool-recalled: somebody waits */
 };
 
 /* ---------------------------------------------------------------- provider */
@@ -239,19 +246,22 @@ rgi_pooled_undo(struct rgi_ring_provider *p, struct rgm_operation *operation);
 void
 rgi_pooled_starve(struct rgi_ring_provider *p, struct rgm_operation *operation);
 
-/* Whether the wake of some pool has come.
- * pool-fed: observes a hint; rgi_pooled_feed orders what follows. */
+/* Whether some pool has handed us a slot, or wants its own back.
+ * pool-handed, pool-recalled: observe hints; rgi_pooled_feed orders what
+ * follows. */
 static inline bool
 rgi_pooled_is_fed(const struct rgi_ring_provider *p)
 {
     for (const struct rgi_ring_pool *pool = p->pools; pool != NULL;
          pool = pool->next)
-        if (__atomic_load_n(&pool->fed, __ATOMIC_RELAXED) != 0)
+        if (__atomic_load_n(&pool->handed, __ATOMIC_RELAXED) != 0 ||
+            __atomic_load_n(&pool->recalled, __ATOMIC_RELAXED) != 0 ||
+            pool->collects)
             return true;
     return false;
 }
 
-/* Looks at the pools whose wake has come. */
+/* Takes what pools have handed us, and brings home what they want back. */
 void rgi_pooled_feed(struct rgi_ring_provider *p);
 
 /* Ends every read that waits for a slot. */

@@ -8,12 +8,15 @@
  * 2. When none is left the kernel says ENOBUFS. There is data, so the read gets
  *    a slot of its own from the pool and an attempt that does not wait. Should
  *    the data be gone the slot goes back, and 1 again.
- * 3. When the pool has none either, the read stands in line and the ring leaves
- *    its mark in the pool, which wakes it when a slot comes home.
+ * 3. When the pool has none either, the read stands in line and the ring in the
+ *    pool's, which hands it a slot that comes home.
+ * 4. When anybody else has to wait for the pool, it recalls what is lent. The
+ *    kernel's queue is taken back, and what no receive has taken goes home. Only
+ *    when half of the pool is free again, and nobody waits, are slots lent anew.
  *
  * So a connection that waits holds nothing, and a pool of one slot serves any
- * number of them. The only thing shared with other threads is the wake: two
- * flags and the bell.
+ * number of them. All that is shared with other threads is a slot handed over,
+ * a recall, and the bell.
  */
 
 #include "capabilities/ring/parts.h"
@@ -33,18 +36,34 @@
 
 /* ------------------------------------------------------------------- pools */
 
-/* Thread: any. Called by the pool, which must not be used here. */
+/* Thread: any. The last look at the provider is before the store: it may be
+ * closed after that; the bell is the worker's and stays. */
 static void
-pool_wake(void *argument)
+pool_handed(struct rgi_taker *taker, uint32_t slot)
 {
-    struct rgi_ring_pool *pool = argument;
-    struct rgi_ring_provider *p = pool->provider;
-    int bell = p->bell;
-    bool own = rgi_ring_is_mine(&p->ring);
+    struct rgi_ring_pool *pool =
+        rgi_container_of(taker, struct rgi_ring_pool, taker);
+    int bell = pool->provider->bell;
+    bool own = rgi_ring_is_mine(&pool->provider->ring);
 
-    /* pool-fed: publishes to the provider that its mark is gone. After that
-     * the provider may be closed; the bell is the worker's and stays. */
-    __atomic_store_n(&pool->fed, 1, __ATOMIC_RELEASE);
+    /* pool-handed: publishes the slot, and that the wait is over. */
+    __atomic_store_n(&pool->handed, UINT64_C(1) + slot, __ATOMIC_RELEASE);
+    if (!own)
+        rgi_bell_ring((void *)(intptr_t)bell);
+}
+
+/* Thread: any, likewise. */
+static void
+pool_recalled(struct rgi_taker *lender, uint32_t no_slot)
+{
+    struct rgi_ring_pool *pool =
+        rgi_container_of(lender, struct rgi_ring_pool, lender);
+    int bell = pool->provider->bell;
+    bool own = rgi_ring_is_mine(&pool->provider->ring);
+
+    (void)no_slot;
+    /* pool-recalled: publishes that we are a lender no more. */
+    __atomic_store_n(&pool->recalled, 1, __ATOMIC_RELEASE);
     if (!own)
         rgi_bell_ring((void *)(intptr_t)bell);
 }
@@ -66,7 +85,8 @@ pool_bind(struct rgi_ring_provider *p, struct rgi_ring_pool *pool,
 {
     rgi_buffers_open(&p->ring, slots, group, lent_max_of(p, slots),
                      &pool->buffers);
-    rgi_pool_watch(slots, p->worker, pool_wake, pool);
+    pool->identity = rgi_pool_identity(slots);
+    pool->unlent_reads = 0;
 }
 
 static struct rgi_ring_pool *
@@ -80,6 +100,8 @@ pool_add(struct rgi_ring_provider *p, struct rgm_pool *slots)
     if (pool == NULL)
         return NULL;
     pool->provider = p;
+    pool->taker.hand = pool_handed;
+    pool->lender.hand = pool_recalled;
     rgi_list_init(&pool->starved);
     pool_bind(p, pool, slots, p->pools_count++);
     pool->next = p->pools;
@@ -97,11 +119,95 @@ pool_find(struct rgi_ring_provider *p, struct rgm_pool *slots)
     if (pool == NULL)
         return pool_add(p, slots);
     /* Another pool may have been made where an older one was. */
-    if (!rgi_pool_is_watched_by(slots, p->worker, pool)) {
+    if (pool->identity != rgi_pool_identity(slots)) {
+        rgi_assert(!pool->lends && !pool->in_line); /* it would be there yet */
         rgi_buffers_close(&p->ring, &pool->buffers);
         pool_bind(p, pool, slots, pool->buffers.group);
     }
     return pool;
+}
+
+/* ----------------------------------------------------------------- lending */
+
+/* So many reads go by between two looks at a pool that had to recall. */
+#define READS_PER_LOOK 64u
+
+/* Once recalled, lending begins again when there is plenty. */
+static bool
+may_lend(struct rgi_ring_pool *pool)
+{
+    const struct rgm_pool *slots = pool->buffers.pool;
+
+    if (pool->buffers.queue == NULL || pool->collects)
+        return false;
+    if (pool->buffers.enrolled)
+        return !rgi_pool_is_hungry(slots);
+    if (++pool->unlent_reads % READS_PER_LOOK != 0)
+        return false;
+    return !rgi_pool_is_hungry(slots) &&
+           rgm_pool_free_count(slots) >= rgm_pool_capacity(slots) / 2;
+}
+
+/* Returns: whether slots may be lent, and will be recalled when needed. */
+static bool
+lends(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
+{
+    if (pool->lends)
+        return pool->buffers.enrolled;
+    if (!may_lend(pool) || !rgi_buffers_enroll(&p->ring, &pool->buffers) ||
+        rgi_pool_lend(pool->buffers.pool, &pool->lender) < 0)
+        return false;
+    pool->lends = true;
+    if (!rgi_pool_is_hungry(pool->buffers.pool))
+        return true;
+    /* Who waited before has not looked at lenders since. */
+    if (rgi_pool_unlend(pool->buffers.pool, &pool->lender)) {
+        pool->lends = false;
+        rgi_pool_unlent(pool->buffers.pool);
+    }
+    return false;
+}
+
+/* The kernel chooses no slot any more; what it has chosen is in completions. */
+static void
+lent_recall(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
+{
+    p->head.pool_recalls++;
+    rgi_buffers_recall(&p->ring, &pool->buffers);
+    pool->collects = true;
+}
+
+/* The pool may be gone when this returns. */
+static void
+lent_home(struct rgi_ring_pool *pool)
+{
+    pool->collects = false;
+    pool->lends = false;
+    rgi_buffers_collect(&pool->buffers);
+    rgi_pool_unlent(pool->buffers.pool);
+}
+
+/* Nobody recalls anything after this. A recall that has been claimed is on its
+ * way, on a thread that does nothing in between. */
+static void
+end_recalls(struct rgi_ring_pool *pool)
+{
+    if (!pool->lends || pool->collects ||
+        rgi_pool_unlend(pool->buffers.pool, &pool->lender))
+        return;
+    /* pool-recalled: observes that nothing more is touched. */
+    while (__atomic_load_n(&pool->recalled, __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
+}
+
+static void
+lent_end(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
+{
+    if (!pool->lends)
+        return;
+    end_recalls(pool);
+    rgi_buffers_recall(&p->ring, &pool->buffers);
+    lent_home(pool);
 }
 
 /* ----------------------------------------------------------------- hunger */
@@ -126,41 +232,68 @@ starved_fail(struct rgi_ring_provider *p, struct rgi_ring_pool *pool,
         rgi_ring_go_on(p, rgi_ring_dequeue(p, &pool->starved), status);
 }
 
-/* The order of leases/pool.h: mark, look once more, sleep. */
 static void
 pool_feed(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
 {
     uint32_t slot;
 
-    while (!rgi_list_empty(&pool->starved)) {
-        int status = rgi_pool_take_slot(pool->buffers.pool, &slot);
+    while (!rgi_list_empty(&pool->starved) && !pool->in_line) {
+        int status = rgi_pool_wait(pool->buffers.pool, &pool->taker, &slot);
 
-        if (status == 0) {
+        if (status == 0)
             starved_give(p, pool, slot);
-        } else if (status == -EPIPE) {
+        else if (status == -EAGAIN)
+            pool->in_line = true;
+        else
             starved_fail(p, pool, status);
-        } else if (!pool->hungry) {
-            pool->hungry = true;
-            rgi_pool_hungry(pool->buffers.pool, p->worker);
-        } else {
-            return;
-        }
     }
-    if (pool->hungry && rgi_pool_sated(pool->buffers.pool, p->worker))
-        pool->hungry = false;
+}
+
+/* The first in line has it; if all were cancelled, whoever else waits. */
+static void
+take_handed(struct rgi_ring_provider *p, struct rgi_ring_pool *pool,
+            uint32_t slot)
+{
+    pool->in_line = false;
+    if (slot == RGI_NO_SLOT)
+        starved_fail(p, pool, -EPIPE);
+    else if (!rgi_list_empty(&pool->starved))
+        starved_give(p, pool, slot);
+    else
+        rgi_pool_put_slot(pool->buffers.pool, slot);
+}
+
+/* Every completion that was posted has been looked at. */
+static bool
+all_is_seen(const struct rgi_ring_provider *p)
+{
+    return !rgi_ring_has_completions(&p->ring) &&
+           !rgi_ring_has_overflow(&p->ring);
+}
+
+static void
+feed_one(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
+{
+    uint64_t handed;
+
+    /* pool-handed: observes the slot, and what its last holder did. */
+    handed = __atomic_exchange_n(&pool->handed, 0, __ATOMIC_ACQUIRE);
+    if (handed != 0) {
+        take_handed(p, pool, (uint32_t)(handed - 1));
+        pool_feed(p, pool);
+    }
+    /* pool-recalled: observes that we are a lender no more. */
+    if (__atomic_exchange_n(&pool->recalled, 0, __ATOMIC_ACQUIRE) != 0)
+        lent_recall(p, pool);
+    if (pool->collects && all_is_seen(p))
+        lent_home(pool);
 }
 
 void
 rgi_pooled_feed(struct rgi_ring_provider *p)
 {
-    for (struct rgi_ring_pool *pool = p->pools; pool != NULL;
-         pool = pool->next) {
-        /* pool-fed: observes from the pool that our mark is gone. */
-        if (__atomic_exchange_n(&pool->fed, 0, __ATOMIC_ACQUIRE) == 0)
-            continue;
-        pool->hungry = false;
-        pool_feed(p, pool);
-    }
+    for (struct rgi_ring_pool *pool = p->pools; pool != NULL; pool = pool->next)
+        feed_one(p, pool);
 }
 
 void
@@ -180,23 +313,41 @@ rgi_pooled_fail(struct rgi_ring_provider *p, int status)
         starved_fail(p, pool, status);
 }
 
-/* A mark that a slot has claimed is a wake that is on its way, on a thread that
- * does nothing in between. */
+/* Nobody is in line for a slot any more. */
 static void
-pool_end_hunger(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
+leave_line(struct rgi_ring_pool *pool)
 {
-    if (!pool->hungry || rgi_pool_sated(pool->buffers.pool, p->worker))
-        return;
-    /* pool-fed: observes that the wake has come and touches nothing more. */
-    while (__atomic_load_n(&pool->fed, __ATOMIC_ACQUIRE) == 0)
-        sched_yield();
+    if (pool->in_line && rgi_list_empty(&pool->starved) &&
+        rgi_pool_leave(pool->buffers.pool, &pool->taker))
+        pool->in_line = false;
 }
 
+/* What has been claimed for us is on its way, on a thread that does nothing in
+ * between. */
+static void
+end_line(struct rgi_ring_provider *p, struct rgi_ring_pool *pool)
+{
+    uint64_t handed;
+
+    if (!pool->in_line)
+        return;
+    /* pool-handed: observes that the slot has come and nothing more is
+     * touched. */
+    while ((handed = __atomic_load_n(&pool->handed, __ATOMIC_ACQUIRE)) == 0)
+        sched_yield();
+    take_handed(p, pool, (uint32_t)(handed - 1));
+}
+
+/* What is lent stays where it is, and the pool with it: the kernel may write to
+ * it. */
 void
 rgi_pooled_leave(struct rgi_ring_provider *p)
 {
-    for (struct rgi_ring_pool *pool = p->pools; pool != NULL; pool = pool->next)
-        pool_end_hunger(p, pool);
+    for (struct rgi_ring_pool *pool = p->pools; pool != NULL;
+         pool = pool->next) {
+        end_line(p, pool);
+        end_recalls(pool);
+    }
 }
 
 void
@@ -207,7 +358,8 @@ rgi_pooled_close(struct rgi_ring_provider *p)
     while ((pool = p->pools) != NULL) {
         p->pools = pool->next;
         rgi_assert(rgi_list_empty(&pool->starved));
-        pool_end_hunger(p, pool);
+        end_line(p, pool);
+        lent_end(p, pool);
         rgi_buffers_close(&p->ring, &pool->buffers);
         rgi_free(pool);
     }
@@ -247,12 +399,11 @@ rgi_pooled_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
     struct rgi_task *task = rgi_task_of(operation);
     struct rgi_buffers *buffers = &task->pool->buffers;
 
-    (void)p;
     entry->fd = task->fd;
     entry->opcode = IORING_OP_RECV;
     if (task->has_slot) {
         prepare_own_slot(task, entry);
-    } else if (buffers->queue != NULL) {
+    } else if (lends(p, task->pool)) {
         task->chooses = true;
         rgi_buffers_lend(buffers, ++task->pool->choosing);
         entry->flags = IOSQE_BUFFER_SELECT;
@@ -292,8 +443,13 @@ drop_slot(struct rgi_task *task)
 void
 rgi_pooled_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
+    struct rgi_task *task = rgi_task_of(operation);
+
     (void)p;
-    drop_slot(rgi_task_of(operation));
+    if (task->pool == NULL)
+        return;
+    drop_slot(task);
+    leave_line(task->pool);
 }
 
 static void

@@ -31,7 +31,8 @@ struct rgm_provider;
 
 /* What can be asked of a worker. The numbers are bits of `kinds`. */
 enum rgm_operation_kind {
-    RGM_OP_SLEEP, /* the worker's own; never reaches a provider */
+    RGM_OP_SLEEP,   /* the worker's own; never reaches a provider */
+    RGM_OP_ACQUIRE, /* likewise */
     RGM_OP_LISTEN,
     RGM_OP_ACCEPT,
     RGM_OP_CONNECT,
@@ -147,6 +148,7 @@ struct rgm_provider {
     uint64_t completions;
     uint64_t overflows; /* completions that went through an overflow list */
     uint64_t pool_waits;
+    uint64_t pool_recalls; /* lent slots taken back because others waited */
     uint64_t bell_rearms;
     uint32_t in_flight; /* submitted and not completed */
     uint32_t waiting;   /* of those, not yet started for want of room */
