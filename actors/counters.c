@@ -54,6 +54,7 @@ rgi_counters_publish(struct rgm_worker *worker)
     rgi_gauge(worker, completions, provider->completions);
     rgi_gauge(worker, overflows, provider->overflows);
     rgi_gauge(worker, pool_waits, provider->pool_waits);
+    rgi_gauge(worker, pool_recalls, provider->pool_recalls);
 }
 
 static void

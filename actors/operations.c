@@ -4,8 +4,8 @@
  * operations.c - a worker carries out what it is asked: capabilities.
  *
  * 1. An operation reaches its worker: at once when asked there, else as mail.
- * 2. A sleep is armed in the worker's timer queue; everything else is handed
- *    to the provider. A refusal is an answer like any other.
+ * 2. A sleep is armed in the worker's timer queue, an acquire stands in line
+ *    (acquire.c); everything else is handed to the provider. A refusal is an answer like any other.
  * 3. What has completed is collected in `turn`: by the provider's wait, and
  *    from the due timers. Nothing of the user's runs meanwhile.
  * 4. Then the list is delivered: an asker on this worker gets its answer in
@@ -99,6 +99,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return sleep_start(worker, operation);
     if (operation->kind == RGM_OP_RESIZE)
         return rgi_resize_start(worker, operation);
+    if (operation->kind == RGM_OP_ACQUIRE)
+        return rgi_acquire_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -154,6 +156,10 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_resize_cancel(worker, operation);
         return;
     }
+    if (operation->kind == RGM_OP_ACQUIRE) {
+        rgi_acquire_cancel(worker, operation);
+        return;
+    }
     if (operation->kind != RGM_OP_SLEEP) {
         if (worker->failure != 0)
             return;
@@ -188,8 +194,7 @@ rgi_operate_cancel(struct rgm_worker *worker, struct rgm_request *request)
 static bool
 is_at_provider(const struct rgm_operation *operation)
 {
-    return operation->kind != RGM_OP_SLEEP &&
-           operation->kind != RGM_OP_RESIZE &&
+    return !rgi_operation_is_own(operation) &&
            (operation->state == RGM_OPERATION_SUBMITTED ||
             operation->state == RGM_OPERATION_CANCELLING);
 }

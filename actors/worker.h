@@ -59,7 +59,8 @@ enum rgi_control {
     RGI_CONTROL_GONE,       /* a retired worker's thread has closed */
     RGI_CONTROL_JOIN,       /* a new worker lends slot numbers from now on */
     RGI_CONTROL_RECALL,     /* a retiring worker wants its numbers back */
-    RGI_CONTROL_FORCE       /* the runtime ends by force */
+    RGI_CONTROL_FORCE,      /* the runtime ends by force */
+    RGI_CONTROL_SLOT        /* a pool slot for an acquire; see acquire.c */
 };
 
 /* A lane's name in a message; lane.c makes it. */
@@ -280,6 +281,9 @@ struct rgm_worker {
     uint32_t operations_out;
     struct rgm_link remote; /* operations asked from elsewhere */
     uint32_t remote_count;
+
+    /* acquire.c */
+    struct rgm_link acquires; /* that wait, and are the first for their pool */
 
     /* turn.c */
     uint64_t now_ns;
@@ -593,6 +597,18 @@ void rgi_completions_deliver(struct rgm_worker *worker);
 void rgi_operations_lose(struct rgm_worker *worker);
 /* Cancel what was asked from elsewhere: the worker drains. */
 void rgi_operate_close(struct rgm_worker *worker);
+
+/* ---- acquire.c ---- */
+
+/* Takes a slot or stands in line for one. 0, or why it is refused. */
+int rgi_acquire_start(struct rgm_worker *worker,
+                      struct rgm_operation *operation);
+/* A slot, or the end of its pool, has arrived for the one whose node it is. */
+void rgi_acquire_arrived(struct rgm_worker *worker,
+                         struct rgm_message *message);
+/* Takes one of this worker's out of line, unless it is too late. */
+void rgi_acquire_cancel(struct rgm_worker *worker,
+                        struct rgm_operation *operation);
 
 /* ---- spawn.c ---- */
 

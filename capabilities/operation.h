@@ -5,7 +5,7 @@
 /*
  * operation.h - what does a worker do with an operation from ask to answer?
  *
- *     prepare      begin (the worker's own kinds: sleep)
+ *     prepare      begin (the worker's own: sleep, acquire)
  *        |      ,--------------------------------------.
  *     HOME --start--> SUBMITTED --stop, cancel--> CANCELLING
  *      ^                  '-----------.-----------'
@@ -27,6 +27,7 @@
 
 /* What each capability's request is to the runtime. */
 extern const struct rgm_message_type rgi_type_sleep;
+extern const struct rgm_message_type rgi_type_acquire;
 extern const struct rgm_message_type rgi_type_listen;
 extern const struct rgm_message_type rgi_type_accept;
 extern const struct rgm_message_type rgi_type_connect;
@@ -87,6 +88,15 @@ bool rgi_operation_stop(struct rgm_operation *operation);
 /* rgi_operation_stop, and if that was news, tells the provider. */
 void rgi_operation_cancel(struct rgm_operation *operation,
                           struct rgm_provider *provider);
+
+/* Whether the worker carries it out itself, and no provider ever sees it. */
+static inline bool
+rgi_operation_is_own(const struct rgm_operation *operation)
+{
+    return operation->kind == RGM_OP_SLEEP ||
+           operation->kind == RGM_OP_ACQUIRE ||
+           operation->kind == RGM_OP_RESIZE;
+}
 
 /* The completion was taken from the list and is about to be delivered. */
 void rgi_operation_home(struct rgm_operation *operation);

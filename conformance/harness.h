@@ -63,6 +63,7 @@ STEP(close_step, rgm_close);
 STEP(option_step, rgm_socket_option);
 STEP(names_step, rgm_names);
 STEP(sleep_step, rgm_sleep);
+STEP(acquire_step, rgm_acquire);
 
 struct stage {
     /* Set before the case runs; options may be changed before stage_open. */

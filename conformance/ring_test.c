@@ -2,6 +2,7 @@
 
 /* ring_test.c - does the ring provider keep the contract? */
 
+#include "conformance/acquire_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
 #include "conformance/ending_cases.h"
@@ -14,6 +15,7 @@
 #include "conformance/stream_cases.h"
 
 #define SUITES(X)                                                              \
+    ACQUIRE_CASES(X, ring_acquire)                                             \
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
     FILE_CASES(X, ring_file)                                                   \

@@ -2,6 +2,7 @@
 
 /* threads_test.c - does the threads provider keep the contract? */
 
+#include "conformance/acquire_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
 #include "conformance/ending_cases.h"
@@ -14,6 +15,7 @@
 #include "conformance/threads_cases.h"
 
 #define SUITES(X)                                                              \
+    ACQUIRE_CASES(X, threads_acquire)                                          \
     CLOCK_CASES(X, threads_clock)                                              \
     CROWD_CASES(X, threads_crowd)                                              \
     FILE_CASES(X, threads_file)                                                \

@@ -29,7 +29,8 @@
 
 #define SCRIPTED_KINDS                                                         \
     (((UINT64_C(1) << RGM_OP_KINDS_COUNT) - 1) &                               \
-     ~(UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_RESIZE))
+     ~(UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE |           \
+       UINT64_C(1) << RGM_OP_RESIZE))
 
 static struct rgi_scripted *
 scripted_of(struct rgm_provider *provider)

@@ -38,6 +38,8 @@
     X(spawned, "actors spawned on this worker")                               \
     X(stopped, "actors stopped")                                              \
     X(pool_waits, "reads that waited for a pool slot")                        \
+    X(acquire_waits, "acquires that waited for a pool slot")                  \
+    X(pool_recalls, "times lent slots were taken back for others")            \
     X(longest_handler_ns, "longest single delivery, when measured")           \
     X(actors, "actors now")                                                   \
     X(messages_out, "own messages that are out now")                          \
