@@ -51,6 +51,9 @@ extern const struct rgm_message_type rgi_type_file_allocate;
 extern const struct rgm_message_type rgi_type_file_advise;
 extern const struct rgm_message_type rgi_type_path;
 extern const struct rgm_message_type rgi_type_directory_read;
+extern const struct rgm_message_type rgi_type_packet_open;
+extern const struct rgm_message_type rgi_type_packet_read;
+extern const struct rgm_message_type rgi_type_packet_write;
 
 /* Makes any memory of type->size_bytes into an operation at home. */
 void rgi_operation_prepare(struct rgm_operation *operation,

@@ -23,9 +23,16 @@ int
 rgi_socket_open(const struct rgm_endpoint *endpoint,
                 enum rgi_socket_mode mode, int *ret_fd)
 {
-    int type = SOCK_STREAM | SOCK_CLOEXEC;
+    return rgi_socket_open_type(endpoint, SOCK_STREAM, mode, ret_fd);
+}
+
+int
+rgi_socket_open_type(const struct rgm_endpoint *endpoint, int type,
+                     enum rgi_socket_mode mode, int *ret_fd)
+{
     int fd;
 
+    type |= SOCK_CLOEXEC;
     if (mode == RGI_SOCKET_NON_BLOCKING)
         type |= SOCK_NONBLOCK;
     fd = socket(family_of(endpoint), type, 0);

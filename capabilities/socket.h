@@ -14,6 +14,12 @@
 /* How the provider wants its descriptors. They are close-on-exec anyway. */
 enum rgi_socket_mode { RGI_SOCKET_BLOCKING, RGI_SOCKET_NON_BLOCKING };
 
+/* A socket of the endpoint's family and a type, SOCK_STREAM or SOCK_DGRAM.
+ * Owns: the caller. */
+RGM_MUST_USE int rgi_socket_open_type(const struct rgm_endpoint *endpoint,
+                                      int type, enum rgi_socket_mode mode,
+                                      int *ret_fd);
+
 /* A stream socket of the endpoint's family. Owns: the caller. */
 RGM_MUST_USE int rgi_socket_open(const struct rgm_endpoint *endpoint,
                                  enum rgi_socket_mode mode, int *ret_fd);

@@ -22,6 +22,7 @@
 #include "capabilities/endpoint.h"
 #include "capabilities/file.h"
 #include "capabilities/operation.h"
+#include "capabilities/packet.h"
 
 #define OPERATION_TYPE(t, record, is_late)                                    \
     const struct rgm_message_type rgi_type_##t = {                            \
@@ -82,6 +83,11 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_FILE_ALLOCATE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_ADVISE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_DIRECTORY_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_PACKET_OPEN] = {0, offsetof(struct rgm_packet_open, packet), 0},
+    [RGM_OP_PACKET_READ] = {offsetof(struct rgm_packet_read, packet), 0,
+                            RGI_SOCKET_PACKET},
+    [RGM_OP_PACKET_WRITE] = {offsetof(struct rgm_packet_write, packet), 0,
+                             RGI_SOCKET_PACKET},
 };
 
 /* ------------------------------------------------------------- preparation */
@@ -347,6 +353,13 @@ admit_clear_outputs(struct rgm_operation *operation)
         rgi_read_pooled_of(operation)->end = false;
     } else if (operation->kind == RGM_OP_WRITE) {
         rgi_write_of(operation)->count = 0;
+    } else if (operation->kind == RGM_OP_PACKET_WRITE) {
+        rgi_packet_write_of(operation)->count = 0;
+    } else if (operation->kind == RGM_OP_PACKET_READ) {
+        rgi_packet_read_of(operation)->count = 0;
+        rgi_packet_read_of(operation)->length_bytes = 0;
+        rgi_packet_read_of(operation)->source_length_bytes = 0;
+        rgi_packet_read_of(operation)->truncated = false;
     }
 }
 
@@ -403,10 +416,16 @@ rgi_stream_retire(struct rgm_operation *operation)
 static uint8_t
 kind_filled(const struct rgm_operation *operation)
 {
-    if (operation->kind == RGM_OP_FILE_OPEN)
+    switch (operation->kind) {
+    case RGM_OP_FILE_OPEN:
         return RGI_SOCKET_FILE;
-    return operation->kind == RGM_OP_LISTEN ? RGI_SOCKET_LISTENER
-                                            : RGI_SOCKET_STREAM;
+    case RGM_OP_PACKET_OPEN:
+        return RGI_SOCKET_PACKET;
+    case RGM_OP_LISTEN:
+        return RGI_SOCKET_LISTENER;
+    default:
+        return RGI_SOCKET_STREAM;
+    }
 }
 
 void

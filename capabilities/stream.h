@@ -15,7 +15,8 @@
 enum rgi_socket_kind {
     RGI_SOCKET_STREAM = 1,
     RGI_SOCKET_LISTENER = 2,
-    RGI_SOCKET_FILE = 3
+    RGI_SOCKET_FILE = 3,
+    RGI_SOCKET_PACKET = 4
 };
 
 /* The kinds of file.h, as bits. */

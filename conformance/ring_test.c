@@ -8,6 +8,7 @@
 #include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/ring_cases.h"
 #include "conformance/shutdown_cases.h"
@@ -20,6 +21,7 @@
     CROWD_CASES(X, ring_crowd)                                                 \
     FILE_CASES(X, ring_file)                                                   \
     ENDING_CASES(X, ring_ending)                                               \
+    PACKET_CASES(X, ring_packet)                                               \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \
     POOLED_CASES(X, ring_pooled)                                               \
     RING_CASES(X, ring_only)                                                   \

@@ -192,6 +192,21 @@ fdatasync(int fd)
     return (int)syscall(SYS_fdatasync, fd);
 }
 
+static unsigned message_receives;
+
+unsigned
+shim_message_receives(void)
+{
+    return __atomic_load_n(&message_receives, __ATOMIC_RELAXED);
+}
+
+ssize_t
+recvmsg(int fd, struct msghdr *message, int flags)
+{
+    ADD(message_receives);
+    return syscall(SYS_recvmsg, fd, message, flags);
+}
+
 static unsigned sends_with_signal;
 
 ssize_t

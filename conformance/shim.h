@@ -33,6 +33,9 @@ unsigned shim_closes(void);
 /* Calls of fsync and fdatasync. */
 unsigned shim_syncs(void);
 
+/* Calls of recvmsg. */
+unsigned shim_message_receives(void);
+
 /* sendmsg calls that would have raised SIGPIPE. */
 unsigned shim_sends_with_signal(void);
 

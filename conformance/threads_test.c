@@ -8,6 +8,7 @@
 #include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
@@ -20,6 +21,7 @@
     CROWD_CASES(X, threads_crowd)                                              \
     FILE_CASES(X, threads_file)                                                \
     ENDING_CASES(X, threads_ending)                                            \
+    PACKET_CASES(X, threads_packet)                                            \
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \
     POOLED_CASES(X, threads_pooled)                                            \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \

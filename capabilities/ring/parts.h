@@ -193,18 +193,26 @@ rgi_ring_provider_open(const struct rgm_provider_options *options,
                        struct rgm_provider **ret_provider, char *why,
                        size_t why_size);
 
-/* stream.c and pooled.c have their kinds in the first, file.c in the second. */
+/* stream.c and pooled.c have their kinds in the first, file.c and packet.c one
+ * each. */
 extern const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT];
 #define RGI_FILE_KINDS (RGM_OP_DIRECTORY_READ - RGM_OP_FILE_OPEN + 1)
 extern const struct rgi_ring_kind rgi_ring_file_kinds[RGI_FILE_KINDS];
+
+#define RGI_PACKET_KINDS (RGM_OP_PACKET_WRITE - RGM_OP_PACKET_OPEN + 1)
+extern const struct rgi_ring_kind rgi_ring_packet_kinds[RGI_PACKET_KINDS];
 
 static inline const struct rgi_ring_kind *
 rgi_ring_kind_at(unsigned kind)
 {
     unsigned file_kind = kind - RGM_OP_FILE_OPEN;
+    unsigned packet_kind = kind - RGM_OP_PACKET_OPEN;
 
-    return file_kind < RGI_FILE_KINDS ? &rgi_ring_file_kinds[file_kind]
-                                      : &rgi_ring_kinds[kind];
+    if (file_kind < RGI_FILE_KINDS)
+        return &rgi_ring_file_kinds[file_kind];
+    if (packet_kind < RGI_PACKET_KINDS)
+        return &rgi_ring_packet_kinds[packet_kind];
+    return &rgi_ring_kinds[kind];
 }
 
 static inline const struct rgi_ring_kind *

@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 #include "capabilities/file.h"
+#include "capabilities/packet.h"
 #include "capabilities/socket.h"
 
 _Static_assert(sizeof(struct rgm_vector) == sizeof(struct iovec) &&
@@ -303,6 +304,24 @@ attempt_on_file(struct rgm_operation *operation, struct rgi_attempt *attempt)
     return result < 0 ? failed(attempt, (int)-result) : finished(attempt, 0);
 }
 
+/* ----------------------------------------------------------------- packets */
+
+static enum rgi_verdict
+attempt_packet(struct rgm_operation *operation, struct rgi_attempt *attempt)
+{
+    struct msghdr *header = rgi_packet_header(operation);
+    int flags = rgi_packet_flags(operation) | MSG_DONTWAIT;
+    bool reads = operation->kind == RGM_OP_PACKET_READ;
+    ssize_t count = reads ? recvmsg(attempt->uses, header, flags)
+                          : sendmsg(attempt->uses, header, flags);
+
+    if (count < 0)
+        return !reads && write_may_wait(errno) ? RGI_LATER
+                                               : failed(attempt, errno);
+    rgi_packet_done(operation, (size_t)count);
+    return finished(attempt, 0);
+}
+
 void
 rgi_attempt_prepare(struct rgm_operation *operation)
 {
@@ -356,6 +375,13 @@ rgi_attempt_run(struct rgm_operation *operation)
     case RGM_OP_FILE_ADVISE:
     case RGM_OP_DIRECTORY_READ:
         return attempt_on_file(operation, attempt);
+    case RGM_OP_PACKET_OPEN:
+        return finished(attempt, rgi_packet_open(rgi_packet_open_of(operation),
+                                                 RGI_SOCKET_BLOCKING,
+                                                 &attempt->made));
+    case RGM_OP_PACKET_READ:
+    case RGM_OP_PACKET_WRITE:
+        return attempt_packet(operation, attempt);
     default:
         rgi_unreachable();
     }

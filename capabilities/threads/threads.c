@@ -45,7 +45,9 @@ struct threads {
      (UINT64_C(1) << RGM_OP_SHUTDOWN) | (UINT64_C(1) << RGM_OP_CLOSE) |       \
      (UINT64_C(1) << RGM_OP_SET_OPTION) |                                     \
      (UINT64_C(1) << RGM_OP_GET_OPTION) | (UINT64_C(1) << RGM_OP_NAMES) |     \
-     RGI_FILE_KIND_BITS)
+     RGI_FILE_KIND_BITS | (UINT64_C(1) << RGM_OP_PACKET_OPEN) |              \
+     (UINT64_C(1) << RGM_OP_PACKET_READ) |                                    \
+     (UINT64_C(1) << RGM_OP_PACKET_WRITE))
 
 static struct threads *
 threads_of(struct rgm_provider *provider)

@@ -56,6 +56,9 @@ enum rgm_operation_kind {
     RGM_OP_FILE_ADVISE,
     RGM_OP_PATH,
     RGM_OP_DIRECTORY_READ,
+    RGM_OP_PACKET_OPEN,
+    RGM_OP_PACKET_READ,
+    RGM_OP_PACKET_WRITE,
     RGM_OP_KINDS_COUNT
 };
 

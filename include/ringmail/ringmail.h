@@ -12,6 +12,7 @@
 #include <ringmail/file.h>
 #include <ringmail/lease.h>
 #include <ringmail/message.h>
+#include <ringmail/packet.h>
 #include <ringmail/provider.h>
 #include <ringmail/resize.h>
 #include <ringmail/runtime.h>
