@@ -38,8 +38,12 @@ finish_handling(struct rgm_worker *worker, struct rgm_message *message)
     if (worker->handling != message)
         return;
     worker->handling = NULL;
-    rgi_send_home(worker, message,
-                  message->type->kind == RGM_KIND_MESSAGE ? 0 : -EPROTO);
+    if (message->type->kind == RGM_KIND_MESSAGE)
+        rgi_send_home(worker, message, 0);
+    else if (message->flags & RGI_MESSAGE_CANCELLED)
+        rgi_send_home(worker, message, -ECANCELED);
+    else
+        rgi_send_home(worker, message, -EPROTO);
 }
 
 static inline void
@@ -108,6 +112,8 @@ deliver_one(struct rgm_worker *worker, struct rgm_actor *actor,
 {
     if (message->flags & RGI_MESSAGE_ANSWER)
         rgi_request_answered(worker, actor, rgi_request_of(message));
+    else if (__builtin_expect(message->flags & RGI_MESSAGE_CANCELLED, 0))
+        rgi_deliver_cancelled(worker, actor, message);
     else if (actor->life == RGI_LIFE_RUNNING)
         handle_mail(worker, actor, message);
     else
@@ -139,33 +145,15 @@ deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
 
 /* ---- the end of a life ---- */
 
-/* Ask every operation of the actor's own to stop, and take back what waits
- * for allowance; asks that other actors have are simply waited for. */
-static void
-cancel_scope(struct rgm_worker *worker, struct rgm_actor *actor)
-{
-    struct rgm_link *link = actor->scope.next;
-    bool waits = false;
-
-    while (link != &actor->scope) {
-        struct rgm_link *next = link->next;
-        struct rgm_request *request =
-            rgi_container_of(link, struct rgm_request, scope);
-
-        waits = waits || request->message.state == RGI_MESSAGE_WAITING;
-        rgi_operate_cancel(worker, request);
-        link = next;
-    }
-    if (waits)
-        rgi_lanes_leave(worker, actor);
-}
-
 __attribute__((noinline)) static void
 begin_stopping(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     actor->flags &= (uint8_t)~RGI_ACTOR_RETIRES;
     rgi_withdraw_all(worker, actor);
-    cancel_scope(worker, actor);
+    if (!(actor->flags & RGI_ACTOR_ENDING)) {
+        actor->flags |= RGI_ACTOR_ENDING;
+        rgi_requests_cancel(worker, &actor->scope);
+    }
     deliver_line(worker, actor); /* mail turns home, answers are delivered */
 }
 
@@ -256,10 +244,30 @@ rgi_actor_stop(struct rgm_worker *worker, struct rgm_actor *actor)
 
 /* The spawn has not come yet: what is addressed to the slot waits in it. */
 static void
-wait_in_slot(struct rgi_slot *slot, struct rgm_message *message)
+wait_in_slot(struct rgm_worker *worker, struct rgi_slot *slot,
+             struct rgm_message *message)
 {
+    if (message->flags & RGI_MESSAGE_CANCELLED) {
+        rgi_send_home(worker, message, -ECANCELED);
+        return;
+    }
+    if (message->type->kind == RGM_KIND_REQUEST)
+        message->state = RGI_AT_SLOT;
     message->next = slot->u.waiting;
     slot->u.waiting = message;
+}
+
+void
+rgi_slot_withdraw(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_slot *slot = rgi_slot_find(&worker->slots, message->to);
+    struct rgm_message **link = &slot->u.waiting;
+
+    rgi_assert(slot->state == RGI_SLOT_LENT);
+    while (*link != message)
+        link = &(*link)->next;
+    *link = message->next;
+    rgi_send_home(worker, message, -ECANCELED);
 }
 
 void
@@ -275,7 +283,7 @@ rgi_deliver(struct rgm_worker *worker, struct rgm_message *message)
     if (slot != NULL && slot->state == RGI_SLOT_LIVE)
         rgi_actor_push(worker, slot->u.actor, message);
     else if (slot != NULL && slot->state == RGI_SLOT_LENT && !worker->forced)
-        wait_in_slot(slot, message);
+        wait_in_slot(worker, slot, message);
     else
         dead_letter(worker, message, worker->draining ? -EPIPE : -ESRCH);
 }
@@ -297,6 +305,8 @@ install_waiting(struct rgm_worker *worker, struct rgm_actor *actor,
     while (ordered != NULL) {
         struct rgm_message *next = ordered->next;
 
+        if (ordered->type->kind == RGM_KIND_REQUEST)
+            ordered->state = RGI_AT_ROAD;
         rgi_actor_push(worker, actor, ordered);
         ordered = next;
     }

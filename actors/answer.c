@@ -50,6 +50,10 @@ forward(struct rgm_worker *worker, struct rgm_message *message,
 {
     uint32_t destination = rgm_address_worker(to);
 
+    if (message->flags & RGI_MESSAGE_CANCELLED) {
+        rgi_send_home(worker, message, -ECANCELED);
+        return;
+    }
     if (message->hops == RGM_FORWARDS_MAX) {
         rgi_send_home(worker, message, -ELOOP);
         return;
@@ -147,6 +151,7 @@ table_release(struct rgm_worker *worker, uint32_t index)
     kept->next = worker->kept_free;
     worker->kept_free = index;
     worker->kept_count--;
+    request->message.state = RGI_AT_ROAD;
     return request;
 }
 
@@ -175,11 +180,15 @@ rgm_keep_request(struct rgm_actor *self, struct rgm_request *request,
 
     if (worker->handling != &request->message)
         return -EALREADY;
+    if (request->message.flags & RGI_MESSAGE_CANCELLED)
+        return -ECANCELED;
     status = table_take(worker, &index);
     if (status != 0)
         return status;
     worker->handling = NULL;
     worker->kept[index].request = request;
+    request->message.state = RGI_AT_KEEPER;
+    request->message.status = (int32_t)index;
     keeper_link(worker, self, index);
     worker->kept_count++;
     ret_token->index = index;
@@ -241,4 +250,29 @@ rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor)
             behaviour->withdrawn(actor, request);
         rgi_send_home(worker, &request->message, -ESRCH);
     }
+}
+
+/* ---- withdrawn by a cancel ---- */
+
+void
+rgi_withdraw_one(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint32_t index = (uint32_t)message->status;
+    struct rgm_actor *keeper = worker->kept[index].keeper;
+    struct rgm_request *request = table_release(worker, index);
+
+    rgi_assert(&request->message == message);
+    message->state = RGI_AT_WITHDRAWN;
+    rgi_actor_push(worker, keeper, message);
+}
+
+void
+rgi_deliver_cancelled(struct rgm_worker *worker, struct rgm_actor *actor,
+                      struct rgm_message *message)
+{
+    const struct rgm_behaviour *behaviour = actor->dispatch->behaviour;
+
+    if (message->state == RGI_AT_WITHDRAWN && behaviour->withdrawn != NULL)
+        behaviour->withdrawn(actor, rgi_request_of(message));
+    rgi_send_home(worker, message, -ECANCELED);
 }

@@ -71,9 +71,11 @@ names_of(const struct rgm_actor *actor, struct names *names)
 
     for (; link != &actor->scope && left > 0; link = link->next, left--) {
         const struct rgm_request *request = rgi_container_of(
-            (struct rgm_link *)(uintptr_t)link, struct rgm_request, scope);
+            (struct rgm_link *)(uintptr_t)link, struct rgm_request, scope.link);
+        const struct rgm_message *message = &request->message;
 
-        if (request->asker_flags & RGI_REQUEST_HERE)
+        if (message->type->kind == RGM_KIND_OPERATION &&
+            rgi_holder(message) == actor->worker->number)
             names->operation = request->message.type->name;
         else
             names->request = request->message.type->name;

@@ -201,6 +201,9 @@ control_home(struct rgm_worker *worker, struct rgm_message *message)
 {
     if (message->control == RGI_CONTROL_STOP_ACTOR) {
         rgi_stop_control(worker, message);
+    } else if (message->control == RGI_CONTROL_CANCEL ||
+               message->control == RGI_CONTROL_CANCEL_HOME) {
+        rgi_cancel_arrived(worker, message);
     } else { /* a spawn: its sender looks at it */
         message->state = RGI_MESSAGE_HOME;
         worker->messages_out--;

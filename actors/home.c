@@ -69,18 +69,23 @@ rgi_home_deinit(struct rgm_worker *worker)
 
 /* A message refused by a closed inbox: its road ends here. */
 static void
-refused(struct rgm_worker *worker, struct rgm_message *message)
+refused(struct rgm_worker *worker, struct rgm_message *message,
+        uint32_t destination)
 {
+    bool control = message->type->kind == RGM_KIND_CONTROL;
+
     rgi_count(worker, refused);
-    if (message->type->kind == RGM_KIND_CONTROL &&
-        message->control == RGI_CONTROL_SPAWN)
+    if (control && message->control == RGI_CONTROL_SPAWN)
         rgi_spawn_home(worker, message);
+    else if (control && message->control == RGI_CONTROL_CANCEL)
+        rgi_cancel_refused(worker, message, destination);
     else
         rgi_send_home(worker, message, -EPIPE);
 }
 
 static void
-turn_chain_home(struct rgm_worker *worker, struct rgm_message *newest)
+turn_chain_home(struct rgm_worker *worker, struct rgm_message *newest,
+                uint32_t destination)
 {
     struct rgm_message *ordered = NULL;
 
@@ -94,7 +99,7 @@ turn_chain_home(struct rgm_worker *worker, struct rgm_message *newest)
     while (ordered != NULL) {
         struct rgm_message *next = ordered->next;
 
-        refused(worker, ordered);
+        refused(worker, ordered, destination);
         ordered = next;
     }
 }
@@ -114,8 +119,9 @@ flush_one(struct rgm_worker *worker, uint32_t destination)
         return; /* it stays dirty, and so the worker awake */
     worker->dirty &= ~(UINT64_C(1) << destination);
     if (status == -EPIPE) {
+        rgi_inbox_observe_close(inbox);
         outbox->oldest->next = NULL;
-        turn_chain_home(worker, rgi_outbox_empty(outbox));
+        turn_chain_home(worker, rgi_outbox_empty(outbox), destination);
         return;
     }
     rgi_count(worker, flushes);
@@ -139,9 +145,10 @@ rgi_flush_all(struct rgm_worker *worker)
 /* That many deliveries may pass before the clock is looked at. */
 #define DELIVERIES_TO_LOOK 4u
 
+/* `holder` is the worker the message is on its way to, or HOME. */
 static inline void
 outbox_put(struct rgm_worker *worker, struct rgm_message *message,
-           uint32_t destination)
+           uint32_t destination, uint32_t holder)
 {
     struct rgi_outbox *outbox = &worker->outboxes[destination];
 
@@ -151,7 +158,9 @@ outbox_put(struct rgm_worker *worker, struct rgm_message *message,
     }
     worker->attention = true;
     worker->dirty |= UINT64_C(1) << destination;
-    rgi_outbox_add(outbox, message);
+    rgi_outbox_hint(outbox, message);
+    rgi_holder_set(message, holder);
+    rgi_outbox_link(outbox, message);
     if (outbox->count >= RGI_OUTBOX_FLUSH_AT || worker->is_guest)
         flush_one(worker, destination);
 }
@@ -160,8 +169,20 @@ void
 rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
              uint32_t destination)
 {
-    message->holder = (uint16_t)destination;
-    outbox_put(worker, message, destination);
+    outbox_put(worker, message, destination, destination);
+}
+
+bool
+rgi_unpost(struct rgm_worker *worker, struct rgm_message *message,
+           uint32_t destination)
+{
+    struct rgi_outbox *outbox = &worker->outboxes[destination];
+
+    if (!rgi_outbox_remove(outbox, message))
+        return false;
+    if (outbox->count == 0)
+        worker->dirty &= ~(UINT64_C(1) << destination);
+    return true;
 }
 
 /* ---- at home ---- */
@@ -187,13 +208,16 @@ one_way_home(struct rgm_worker *worker, struct rgm_message *message)
         give_back(worker, message);
 }
 
-/* An answer goes into its asker's line. */
+/* An answer goes into its asker's line, unless its cancel node is still out. */
 static inline void
 answer_home(struct rgm_worker *worker, struct rgm_message *message)
 {
+    struct rgm_request *request = rgi_request_of(message);
+
     message->flags =
         (uint8_t)((message->flags & RGI_MESSAGE_TAKEN) | RGI_MESSAGE_ANSWER);
-    rgi_actor_push(worker, rgi_request_of(message)->asker, message);
+    if (rgi_request_arrives(request))
+        rgi_actor_push(worker, request->asker, message);
 }
 
 static inline void
@@ -228,7 +252,7 @@ push_to_guest(struct rgm_worker *worker, struct rgm_message *message,
     struct rgi_inbox *inbox = rgi_runtime_inbox(worker->runtime, number);
     int status;
 
-    message->holder = RGI_HOLDER_HOME;
+    rgi_holder_set(message, RGI_HOLDER_HOME);
     status = rgi_inbox_push(inbox, message, message);
 
     rgi_assert(status >= 0);
@@ -255,6 +279,7 @@ home_here(struct rgm_worker *worker, struct rgm_message *message)
         return;
     }
     worker->attention = true;
+    rgi_holder_set(message, RGI_HOLDER_HOME);
     rgi_mail_post_local(&worker->mail, message);
 }
 
@@ -281,11 +306,10 @@ rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
     if (home == worker->number && answer_is_home(worker, message))
         return;
     message->flags |= RGI_MESSAGE_URGENT;
-    message->holder = RGI_HOLDER_HOME;
     if (home == worker->number)
         home_here(worker, message);
     else if (home < RGM_WORKERS_MAX)
-        outbox_put(worker, message, home);
+        outbox_put(worker, message, home, RGI_HOLDER_HOME);
     else
         push_to_guest(worker, message, home);
 }

@@ -10,7 +10,7 @@
  * 2. A send that does not fit is refused. An ask waits in the lane's line,
  *    first in, first out; while anybody waits, nobody is let past.
  * 3. Credit lets the first in line go, as long as it fits.
- * 4. Who stops leaves all lines, and sends nothing any more.
+ * 4. Who is cancelled leaves its line, and those behind it move up.
  *
  * A message larger than the whole limit passes when its lane is empty.
  * Forwards, replies, returns and control are charged nothing: they cannot be
@@ -75,7 +75,7 @@ rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
         charge(lane, message, name);
         return true;
     }
-    message->state = RGI_MESSAGE_WAITING;
+    rgi_request_waits(rgi_request_of(message));
     rgi_chain_append(&lane->waiting, message);
     rgi_count(worker, lane_waits);
     return false;
@@ -95,64 +95,41 @@ lane_advance(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name)
     while (message != NULL && fits(worker, lane, message)) {
         (void)rgi_chain_pop(&lane->waiting);
         charge(lane, message, name);
-        message->state = RGI_MESSAGE_OUT;
+        rgi_request_goes(rgi_request_of(message));
         rgi_post(worker, message, destination_of(name));
         message = lane->waiting.first;
     }
 }
 
-/* In line are requests only. */
-static bool
-leaves(struct rgm_message *message, const struct rgm_actor *actor)
-{
-    return rgi_request_of(message)->asker == actor && !rgi_is_cleanup(message);
-}
-
 static void
-lane_leave(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name,
-           const struct rgm_actor *actor)
+waiting_leave(struct rgm_worker *worker, struct rgi_chain *line)
 {
-    struct rgi_chain waiting = lane->waiting;
+    struct rgi_chain waiting = *line;
     struct rgm_message *message;
 
-    lane->waiting.first = NULL;
+    line->first = NULL;
     while ((message = rgi_chain_pop(&waiting)) != NULL) {
-        if (!leaves(message, actor)) {
-            rgi_chain_append(&lane->waiting, message);
+        if (!(message->flags & RGI_MESSAGE_CANCELLED)) {
+            rgi_chain_append(line, message);
             continue;
         }
-        message->state = RGI_MESSAGE_OUT;
-        rgi_send_home(worker, message, -ECANCELED);
-    }
-    lane_advance(worker, lane, name); /* the first may fit now */
-}
-
-static void
-hold_leave(struct rgm_worker *worker, struct rgi_hold *hold,
-           const struct rgm_actor *actor)
-{
-    struct rgi_chain waiting = hold->waiting;
-    struct rgm_message *message;
-
-    hold->waiting.first = NULL;
-    while ((message = rgi_chain_pop(&waiting)) != NULL) {
-        if (!leaves(message, actor)) {
-            rgi_chain_append(&hold->waiting, message);
-            continue;
-        }
-        message->state = RGI_MESSAGE_OUT;
+        rgi_request_goes(rgi_request_of(message));
         rgi_send_home(worker, message, -ECANCELED);
     }
 }
 
 void
-rgi_lanes_leave(struct rgm_worker *worker, const struct rgm_actor *actor)
+rgi_lanes_leave(struct rgm_worker *worker)
 {
     for (struct rgi_hold *hold = worker->holds; hold != NULL; hold = hold->next)
-        hold_leave(worker, hold, actor);
+        waiting_leave(worker, &hold->waiting);
     for (uint32_t i = 0; i < 2 * worker->workers_count; i++) {
-        if (worker->lanes[i].waiting.first != NULL)
-            lane_leave(worker, &worker->lanes[i], (uint16_t)(i + 1), actor);
+        struct rgi_lane *lane = &worker->lanes[i];
+
+        if (lane->waiting.first == NULL)
+            continue;
+        waiting_leave(worker, &lane->waiting);
+        lane_advance(worker, lane, (uint16_t)(i + 1)); /* may fit now */
     }
 }
 
@@ -215,10 +192,9 @@ rgi_hold_release(struct rgm_worker *worker, struct rgi_hold *hold,
     hold_close(worker, hold);
     while ((message = rgi_chain_pop(&hold->waiting)) != NULL) {
         message->to = to;
-        if (!rgi_lane_enter(worker, message, destination))
-            continue; /* on in that line */
-        message->state = RGI_MESSAGE_OUT;
-        rgi_post(worker, message, destination);
+        rgi_request_goes(rgi_request_of(message));
+        if (rgi_lane_enter(worker, message, destination))
+            rgi_post(worker, message, destination); /* else on in that line */
     }
 }
 

@@ -747,20 +747,17 @@ static void
 late_answer(struct robot *self, struct question *question)
 {
     rgi_check(self->actor.life == RGI_LIFE_STOPPING);
-    rgi_check(rgm_status(question) == 0 && question->value == 7);
+    rgi_check(rgm_status(question) == -ECANCELED);
     life_of(self)->handled++;
 }
 
 static void
-hold_and_answer(struct robot *self, struct question *question)
+hold_or_answer(struct robot *self, struct question *question)
 {
-    if (question->value == 0) {
+    if (question->value == 0)
         rgi_check(rgm_keep(self, question, &self->token) == 0);
-        return;
-    }
-    RGM_KEPT(self, self->token, question)->value = 7;
-    rgi_check(rgm_answer(self, self->token, 0) == 0);
-    rgm_reply(self, question, 0);
+    else
+        rgm_reply(self, question, 0);
 }
 
 static void
@@ -793,7 +790,7 @@ play_stopping(struct robot *self)
     static struct script holder, asker;
     struct life *life = life_of(self);
 
-    holder = (struct script){.question = hold_and_answer};
+    holder = (struct script){.question = hold_or_answer};
     asker = (struct script){
         .started = ask_and_stop, .stopped = check_out, .test = life};
     life->address = robot_spawn_on(self, 1, &holder);
@@ -801,23 +798,22 @@ play_stopping(struct robot *self)
     rgi_check(robot_send(self, rgm_self(self), 0) == 0);
 }
 
-/* The asker has stopped by now, and waits. */
+/* The asker has stopped by now. */
 static void
-let_it_be_answered(struct robot *self, struct note *note)
+ask_who_held_it(struct robot *self, struct note *note)
 {
     (void)note;
-    rgi_check(life_of(self)->stopped == 0);
     question_prepare(&self->question, life_of(self)->address);
     self->question.value = 1;
     rgm_ask(self, &self->question, RGM_REPLY(robot, question, end_of_play));
 }
 
 static void
-a_stopping_actor_waits_for_its_answers(void)
+a_stopping_actor_cancels_and_waits_for_its_answers(void)
 {
     struct life life = {.value = 0};
     struct script root = {
-        .started = play_stopping, .note = let_it_be_answered, .test = &life};
+        .started = play_stopping, .note = ask_who_held_it, .test = &life};
 
     rig_run(2, &root);
     rgi_check(life.handled == 1 && life.stopped == 1);
@@ -1026,7 +1022,7 @@ field_b22_spawning_elsewhere_for_ever_needs_no_new_memory(void)
     X(life, a_stop_that_overtakes_a_spawn_waits_for_it_and_acts_first)         \
     X(life, tsk_08_what_is_stale_never_reaches_the_next_tenant)                \
     X(life, field_b29_generations_end_and_never_wrap)                          \
-    X(life, a_stopping_actor_waits_for_its_answers)                            \
+    X(life, a_stopping_actor_cancels_and_waits_for_its_answers)                            \
     X(life, who_is_stopping_asks_nothing_new)                                  \
     X(life, shd_05_last_words_to_every_worker_arrive)                          \
     X(life, mail_to_a_guessed_number_comes_home)                               \

@@ -845,7 +845,8 @@ on_ordered(struct robot *self, struct question *question)
     rgi_check(question == &ordering->questions[ordering->next]);
     rgi_check(question->value == ordering->next);
     if (rgm_status(question) != 0)
-        rgi_check(rgm_status(question) == -ENOBUFS);
+        rgi_check(rgm_status(question) ==
+                  (ordering->stops ? -ECANCELED : -ENOBUFS));
     ordering->next++;
     rgi_check(ordering->order.count == ORDERED - ordering->next);
     if (ordering->next == ORDERED && !ordering->stops)
@@ -921,7 +922,8 @@ what_is_asked_through_a_full_order_is_refused_in_its_turn(void)
     run_ordered(20, false);
 }
 
-/* The asker stops at once; it ends only when its order is empty. */
+/* The asker stops at once, which cancels what it asked; it ends only when its
+ * order is empty. */
 static void
 a_stopping_actor_still_gets_its_ordered_answers(void)
 {

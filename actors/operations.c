@@ -113,18 +113,21 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
     bool here = asked_here(worker, message);
     int status;
 
+    if (message->flags & RGI_MESSAGE_CANCELLED) {
+        rgi_send_home(worker, message, -ECANCELED);
+        return;
+    }
     if (!here && worker->draining) {
         rgi_send_home(worker, message, -EPIPE);
         return;
     }
-    if (here)
-        operation->request.asker_flags |= RGI_REQUEST_HERE;
     rgi_count(worker, operations);
     status = start(worker, operation);
     if (status != 0) {
         rgi_send_home(worker, message, status);
         return;
     }
+    message->state = RGI_AT_PROVIDER;
     worker->operations_out++;
     worker->entries_new = true;
     worker->attention = true;
@@ -179,22 +182,25 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
 }
 
 void
-rgi_operate_cancel(struct rgm_worker *worker, struct rgm_request *request)
+rgi_operate_cancel(struct rgm_worker *worker, struct rgm_message *message)
 {
-    if (!(request->asker_flags & RGI_REQUEST_HERE) ||
-        request->message.flags & (RGI_MESSAGE_ANSWER | RGI_MESSAGE_URGENT))
-        return;
-    cancel_here(worker,
-                rgi_container_of(request, struct rgm_operation, request));
+    cancel_here(worker, rgm_operation_of(message));
 }
 
 /* ---- a provider that has ended ---- */
 
-/* Whether the provider has it: what it had to hand over was completed. */
+/* Whether the provider has it: what it had to hand over was completed. What
+ * `holder` does not say is ours is not looked at. */
 static bool
-is_at_provider(const struct rgm_operation *operation)
+is_at_provider(const struct rgm_worker *worker,
+               const struct rgm_operation *operation)
 {
-    return !rgi_operation_is_own(operation) &&
+    const struct rgm_message *message = &operation->request.message;
+
+    return rgi_holder(message) == worker->number &&
+           message->type->kind == RGM_KIND_OPERATION &&
+           message->state == RGI_AT_PROVIDER &&
+           !rgi_operation_is_own(operation) &&
            (operation->state == RGM_OPERATION_SUBMITTED ||
             operation->state == RGM_OPERATION_CANCELLING);
 }
@@ -206,11 +212,11 @@ lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
 
     while (link != &actor->scope) {
         struct rgm_request *request =
-            rgi_container_of(link, struct rgm_request, scope);
+            rgi_container_of(link, struct rgm_request, scope.link);
 
         link = link->next;
-        if (!(request->asker_flags & RGI_REQUEST_HERE) ||
-            !is_at_provider(
+        if (!is_at_provider(
+                worker,
                 rgi_container_of(request, struct rgm_operation, request)))
             continue;
         worker->operations_out--;
@@ -231,7 +237,7 @@ lose_asked_elsewhere(struct rgm_worker *worker)
             rgi_container_of(link, struct rgm_operation, remote);
 
         link = link->next;
-        if (!is_at_provider(operation))
+        if (!is_at_provider(worker, operation))
             continue;
         rgi_list_remove(&operation->remote);
         worker->remote_count--;
@@ -251,13 +257,15 @@ lose_drops(struct rgm_worker *worker)
 
     while (link != &janitor->scope) {
         struct rgm_request *request =
-            rgi_container_of(link, struct rgm_request, scope);
+            rgi_container_of(link, struct rgm_request, scope.link);
 
         link = link->next;
         if (!is_at_provider(
+                worker,
                 rgi_container_of(request, struct rgm_operation, request)))
             continue;
-        rgi_list_remove(&request->scope);
+        rgi_list_remove(&request->scope.link);
+        rgi_request_loses(request);
         janitor->out_count--;
         worker->operations_out--;
         worker->messages_out--;
@@ -325,7 +333,8 @@ deliver(struct rgm_worker *worker, struct rgm_message *message)
     }
     rgi_list_remove(&operation->remote);
     worker->remote_count--;
-    if (worker->draining && message->status == -ECANCELED)
+    if (worker->draining && message->status == -ECANCELED &&
+        !(message->flags & RGI_MESSAGE_CANCELLED))
         message->status = -EPIPE; /* not its asker's wish: we close */
     rgi_send_home(worker, message, message->status);
 }

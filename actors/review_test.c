@@ -197,8 +197,9 @@ queue_answer(struct robot *self, struct question *question)
 {
     struct queue *queue = test_of(self);
 
+    if (self->script != &queue->waiter_script)
+        return; /* the root's: cancelled by it, or given up by the keeper */
     queue->refused += rgm_status(question) == -ECANCELED;
-    (void)self;
 }
 
 /* Had the waiter to wait for the keeper, nobody would ever stop. */
@@ -643,15 +644,18 @@ static void
 answer_oldest(struct node *self)
 {
     struct rgm_token token = self->kept[0];
+    int status;
 
     if (self->kept_count == 0)
         return;
     self->kept[0] = self->kept[1];
     self->kept_count--;
     if (roll(self, 3) == 0)
-        rgi_check(rgm_forward_kept(self, token, anybody(self)) == 0);
+        status = rgm_forward_kept(self, token, anybody(self));
     else
-        rgi_check(rgm_answer(self, token, 0) == 0);
+        status = rgm_answer(self, token, 0);
+    /* Withdrawn, if its asker has stopped meanwhile. */
+    rgi_check(status == 0 || status == -EALREADY);
     rgi_check(rgm_answer(self, token, 0) == -EALREADY);
 }
 

@@ -18,19 +18,38 @@
 
 /* ---- records ---- */
 
-void
-rgm_init(const struct rgm_message_type *type, void *record)
+/* What of a record must be zero: of a request, all but its first part, which
+ * says nothing unless a flag of another says so. */
+static inline size_t
+bare_bytes(const struct rgm_message_type *type)
 {
-    size_t head = type->kind == RGM_KIND_MESSAGE ? sizeof(struct rgm_message)
-                                                 : sizeof(struct rgm_request);
+    return type->kind == RGM_KIND_MESSAGE
+               ? 0
+               : offsetof(struct rgm_request, answer);
+}
+
+static inline struct rgm_message *
+header_init(const struct rgm_message_type *type, void *record,
+            uint32_t size_bytes)
+{
     struct rgm_message *message =
         (struct rgm_message *)(void *)((char *)record + type->header_offset);
 
-    memset(record, 0, head);
     message->type = type;
-    message->charged_bytes = type->size_bytes;
+    message->charged_bytes = size_bytes;
     message->lane = RGI_LANE_NONE;
     message->holder = RGI_HOLDER_HOME;
+    return message;
+}
+
+void
+rgm_init(const struct rgm_message_type *type, void *record)
+{
+    size_t head = type->header_offset + sizeof(struct rgm_message);
+    size_t bare = bare_bytes(type);
+
+    memset((char *)record + bare, 0, head - bare);
+    (void)header_init(type, record, type->size_bytes);
 }
 
 void *
@@ -39,7 +58,7 @@ rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
 {
     struct rgm_worker *worker = self->worker;
     size_t size_bytes = type->size_bytes + trailing_bytes;
-    struct rgm_message *message;
+    size_t bare = bare_bytes(type);
     char *record;
 
     rgi_assert(rgi_is_owner(worker));
@@ -48,14 +67,18 @@ rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
     record = rgi_slab_take(&worker->slab, size_bytes);
     if (record == NULL)
         return NULL;
-    memset(record, 0, type->size_bytes);
-    message = (struct rgm_message *)(void *)(record + type->header_offset);
-    message->type = type;
-    message->charged_bytes = (uint32_t)size_bytes;
-    message->lane = RGI_LANE_NONE;
-    message->holder = RGI_HOLDER_HOME;
-    message->flags = RGI_MESSAGE_TAKEN;
+    memset(record + bare, 0, type->size_bytes - bare);
+    header_init(type, record, (uint32_t)size_bytes)->flags = RGI_MESSAGE_TAKEN;
     return record;
+}
+
+static bool
+is_at_home(const struct rgm_message *message)
+{
+    return message->type->kind == RGM_KIND_MESSAGE
+               ? message->state == RGI_MESSAGE_HOME
+               : rgi_request_is_home(rgi_request_of(
+                     (struct rgm_message *)(uintptr_t)message));
 }
 
 void
@@ -67,7 +90,7 @@ rgm_give(struct rgm_actor *self, const struct rgm_message_type *type,
 
     rgi_assert(rgi_is_owner(self->worker));
     rgi_assert(message->type == type);
-    rgi_assert(message->state == RGI_MESSAGE_HOME);
+    rgi_assert(is_at_home(message));
     rgi_assert(message->flags & RGI_MESSAGE_TAKEN);
     rgi_slab_give(&self->worker->slab, record, message->charged_bytes);
 }
@@ -75,7 +98,7 @@ rgm_give(struct rgm_actor *self, const struct rgm_message_type *type,
 void
 rgm_request_to(struct rgm_request *request, struct rgm_address to)
 {
-    rgi_assert(request->message.state == RGI_MESSAGE_HOME);
+    rgi_assert(rgi_request_is_home(request));
     request->message.to = to;
 }
 
@@ -93,13 +116,14 @@ count_sent(struct rgm_worker *worker, uint32_t destination)
 
 /* Set what every message gets when it leaves. */
 static inline void
-header_set(struct rgm_message *message, const struct rgm_actor *self)
+header_set(struct rgm_message *message, const struct rgm_actor *self,
+           uint8_t state)
 {
     message->from = self->address;
     message->status = 0;
     message->hops = 0;
     message->flags &= RGI_MESSAGE_TAKEN;
-    message->state = RGI_MESSAGE_OUT;
+    message->state = state;
 }
 
 static inline bool
@@ -140,7 +164,7 @@ rgm_send_message(struct rgm_actor *self, struct rgm_address to,
         return status;
     }
     message->to = to;
-    header_set(message, self);
+    header_set(message, self, RGI_MESSAGE_OUT);
     count_sent(worker, rgm_address_worker(to));
     rgi_post(worker, message, rgm_address_worker(to));
     return 0;
@@ -178,7 +202,7 @@ rgm_broadcast_messages(struct rgm_actor *self,
         uint32_t destination = rgm_address_worker(addresses[i]);
 
         messages[i]->to = addresses[i];
-        header_set(messages[i], self);
+        header_set(messages[i], self, RGI_MESSAGE_OUT);
         count_sent(worker, destination);
         rgi_post(worker, messages[i], destination);
     }
@@ -186,28 +210,6 @@ rgm_broadcast_messages(struct rgm_actor *self,
 }
 
 /* ---- asking ---- */
-
-static inline void
-scope_join(struct rgm_actor *self, struct rgm_request *request,
-           rgm_answer_function *answer)
-{
-    request->asker = self;
-    request->answer = answer;
-    request->order = NULL;
-    request->gather = NULL;
-    request->asker_flags = 0;
-    self->out_count++;
-}
-
-/* What an end of the asker has to reach is in its scope: operations, asks in
- * line for allowance, and what is in an order. What another actor has is only
- * counted. */
-static inline void
-scope_enter(struct rgm_actor *self, struct rgm_request *request)
-{
-    if (!rgi_list_is_linked(&request->scope))
-        rgi_list_push_back(&self->scope, &request->scope);
-}
 
 void
 rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
@@ -224,7 +226,7 @@ may_ask(const struct rgm_actor *self, const struct rgm_message *message)
            (self->life == RGI_LIFE_STOPPING && rgi_is_cleanup(message));
 }
 
-/* The record is in the scope; send it on its way, or home. */
+/* The record is out, at its own worker so far; send it on its way, or home. */
 static inline void
 ask_go(struct rgm_worker *worker, struct rgm_actor *self,
        struct rgm_request *request)
@@ -241,15 +243,11 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
         rgi_request_fail(worker, request, -ESRCH);
         return;
     }
-    if (message->type->kind == RGM_KIND_OPERATION) {
-        scope_enter(self, request);
-        if (rgi_operate_here(worker, message))
-            return;
-    }
+    if (message->type->kind == RGM_KIND_OPERATION &&
+        rgi_operate_here(worker, message))
+        return;
     if (rgi_lane_enter(worker, message, destination))
         rgi_post(worker, message, destination);
-    else
-        scope_enter(self, request);
 }
 
 /* A record that is out already cannot be asked, nor answered with an error:
@@ -257,9 +255,21 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
 static inline void
 check_at_home(const struct rgm_request *request)
 {
-    rgi_assert(request->message.state == RGI_MESSAGE_HOME);
+    rgi_assert(rgi_request_is_home(request));
     rgi_assert_slow(request->message.type != NULL &&
                     request->message.type->kind != RGM_KIND_MESSAGE);
+}
+
+/* Everything an actor has out is in its list, for its end to reach. */
+static inline void
+scope_join(struct rgm_actor *self, struct rgm_request *request,
+           rgm_answer_function *answer)
+{
+    request->asker = self;
+    request->answer = answer;
+    request->asker_flags = 0;
+    rgi_list_push_back(&self->scope, &request->scope.link);
+    self->out_count++;
 }
 
 static inline void
@@ -269,9 +279,11 @@ ask_begin(struct rgm_actor *self, struct rgm_request *request,
     rgi_assert_slow(rgi_is_owner(self->worker));
     rgi_assert_slow(self->life != RGI_LIFE_STOPPED); /* nobody to answer to */
     check_at_home(request);
-    header_set(&request->message, self);
+    header_set(&request->message, self, RGI_AT_ROAD);
+    request->message.holder = (uint16_t)self->worker->number;
     count_sent(self->worker, rgm_address_worker(request->message.to));
     scope_join(self, request, answer);
+    rgi_request_goes(request);
 }
 
 void
@@ -290,6 +302,7 @@ rgi_ask_uncharged(struct rgm_actor *self, struct rgm_request *request,
     uint32_t destination = rgm_address_worker(request->message.to);
 
     ask_begin(self, request, answer);
+    request->asker_flags |= RGI_ASKED_STAYS;
     if (!may_ask(self, &request->message))
         rgi_request_fail(worker, request, -ECANCELED);
     else if (destination >= worker->workers_count &&
@@ -308,7 +321,7 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
     struct rgm_message *message = &request->message;
     uint32_t destination = rgm_address_worker(message->to);
 
-    if (message->state != RGI_MESSAGE_HOME || message->type == NULL ||
+    if (!rgi_request_is_home(request) || message->type == NULL ||
         message->type->kind == RGM_KIND_MESSAGE)
         return -EINVAL;
     if (!may_ask(self, message))
@@ -353,12 +366,13 @@ rgm_try_ask_request(struct rgm_actor *self, struct rgm_request *request,
 static void
 order_append(struct rgm_order *order, struct rgm_request *request)
 {
-    request->order = order;
-    request->order_next = NULL;
+    request->asker_flags |= RGI_ASKED_ORDERED;
+    request->with.line.order = order;
+    request->with.line.next = NULL;
     if (order->first == NULL)
         order->first = request;
     else
-        order->last->order_next = request;
+        order->last->with.line.next = request;
     order->last = request;
     order->count++;
 }
@@ -370,7 +384,6 @@ rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
     bool full = rgm_order_full(order);
 
     ask_begin(self, request, answer);
-    scope_enter(self, request);
     order_append(order, request);
     if (full)
         rgi_request_fail(self->worker, request, -ENOBUFS);
@@ -386,14 +399,13 @@ rgi_ask_held(struct rgm_actor *self, struct rgm_order *order,
     bool full = order != NULL && rgm_order_full(order);
 
     ask_begin(self, request, answer);
-    scope_enter(self, request);
     if (order != NULL)
         order_append(order, request);
     if (full || !may_ask(self, &request->message)) {
         rgi_request_fail(self->worker, request, full ? -ENOBUFS : -ECANCELED);
         return;
     }
-    request->message.state = RGI_MESSAGE_WAITING;
+    rgi_request_waits(request);
     rgi_chain_append(&hold->waiting, &request->message);
 }
 
@@ -403,7 +415,6 @@ rgm_answered_request_in(struct rgm_actor *self, struct rgm_order *order,
                         rgm_answer_function *answer)
 {
     ask_begin(self, request, answer);
-    scope_enter(self, request);
     order_append(order, request);
     rgi_request_fail(self->worker, request, status);
 }
@@ -413,10 +424,10 @@ rgm_answered_request_in(struct rgm_actor *self, struct rgm_order *order,
 static inline void
 scope_leave(struct rgm_actor *actor, struct rgm_request *request)
 {
-    if (rgi_list_is_linked(&request->scope))
-        rgi_list_remove(&request->scope);
+    rgi_list_remove(&request->scope.link);
     actor->out_count--;
-    request->message.state = RGI_MESSAGE_HOME;
+    request->asker_flags = 0;
+    rgi_request_ends(request);
     request->message.flags &= RGI_MESSAGE_TAKEN;
 }
 
@@ -428,8 +439,8 @@ order_advance(struct rgm_actor *actor, struct rgm_order *order)
     struct rgm_request *request = order->first;
 
     while (request != NULL &&
-           (request->asker_flags & RGI_REQUEST_ARRIVED) != 0) {
-        order->first = request->order_next;
+           (request->asker_flags & RGI_ASKED_ARRIVED) != 0) {
+        order->first = request->with.line.next;
         order->count--;
         scope_leave(actor, request);
         request->answer(actor, request);
@@ -457,10 +468,10 @@ drop_ordered(struct rgm_actor *actor)
 
     while (link != &actor->scope) {
         struct rgm_request *request =
-            rgi_container_of(link, struct rgm_request, scope);
+            rgi_container_of(link, struct rgm_request, scope.link);
 
         link = link->next;
-        if (request->asker_flags & RGI_REQUEST_ARRIVED)
+        if (request->asker_flags & RGI_ASKED_ARRIVED)
             scope_leave(actor, request);
     }
 }
@@ -475,8 +486,8 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     struct rgm_actor *actor = request->asker;
 
     rgi_assert(!worker->is_guest); /* waits for what went with its provider */
-    if (rgi_list_is_linked(&request->scope))
-        rgi_list_remove(&request->scope);
+    rgi_list_remove(&request->scope.link);
+    rgi_request_loses(request);
     actor->out_count--;
     actor->flags |= RGI_ACTOR_LOST;
     drop_ordered(actor);
@@ -495,10 +506,10 @@ rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
         scope_leave(actor, request);
         return;
     }
-    if (request->order != NULL) {
-        request->asker_flags |= RGI_REQUEST_ARRIVED;
-        order_advance(actor, request->order);
-    } else if (request->gather != NULL) {
+    if (request->asker_flags & RGI_ASKED_ORDERED) {
+        request->asker_flags |= RGI_ASKED_ARRIVED;
+        order_advance(actor, request->with.line.order);
+    } else if (request->asker_flags & RGI_ASKED_GATHERED) {
         gather_one(actor, request);
     } else {
         scope_leave(actor, request);
@@ -518,20 +529,13 @@ rgm_gather_requests(struct rgm_actor *self, struct rgm_gather *gather,
     gather->failed = 0;
     for (size_t i = 0; i < count; i++) {
         ask_begin(self, requests[i], NULL);
+        requests[i]->asker_flags |= RGI_ASKED_GATHERED;
         requests[i]->gather = gather;
         ask_go(self->worker, self, requests[i]);
     }
 }
 
 /* ---- small things ---- */
-
-void
-rgm_cancel_request(struct rgm_actor *self, struct rgm_request *request)
-{
-    rgi_assert(rgi_is_owner(self->worker));
-    if (request->message.state == RGI_MESSAGE_OUT)
-        rgi_operate_cancel(self->worker, request);
-}
 
 void
 rgm_flush_worker(struct rgm_actor *self)

@@ -184,7 +184,7 @@ rgm_shard_ask_request(struct rgm_actor *self, struct rgm_shard *shard,
             rgm_ask_request(self, request, answer);
     }
     /* No callback runs inside an ask, so this line is the asker's still. */
-    request->asker_flags |= RGI_REQUEST_SHARDED;
+    request->asker_flags |= RGI_ASKED_SHARDED;
 }
 
 /* ---- holding ---- */
@@ -197,7 +197,7 @@ is_held(struct rgm_message *message, const void *context)
     const struct rgm_request *request = rgi_request_of(message);
     uint64_t hash;
 
-    if (!(request->asker_flags & RGI_REQUEST_SHARDED) ||
+    if (!(request->asker_flags & RGI_ASKED_SHARDED) ||
         !rgm_address_same(message->to,
                           shard->members[shard->parts->client.move->from]))
         return false;

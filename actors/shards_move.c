@@ -73,7 +73,7 @@ chunk_at_home(struct rgi_shard *parts)
     for (uint32_t i = 0; i < parts->chunks_count; i++) {
         struct rgm_shard_chunk *chunk = &parts->giver.chunks[i];
 
-        if (chunk->request.message.state == RGI_MESSAGE_HOME && !chunk->waits)
+        if (rgi_request_is_home(&chunk->request) && !chunk->waits)
             return chunk;
     }
     return NULL;

@@ -22,6 +22,7 @@
 #include <ringmail/runtime.h>
 #include <ringmail/stop.h>
 
+#include "actors/request.h"
 #include "actors/slab.h"
 #include "base/assert.h"
 #include "base/list.h"
@@ -30,18 +31,6 @@
 #include "timers/timers.h"
 
 /* ---- messages ---- */
-
-/* Where a message is, as far as its home knows. */
-enum rgi_message_state {
-    RGI_MESSAGE_HOME,    /* the user's */
-    RGI_MESSAGE_WAITING, /* in line for allowance */
-    RGI_MESSAGE_OUT      /* sent and not home */
-};
-
-/* Flags of a message; RGI_MESSAGE_URGENT is in mailbox/mail.h. */
-#define RGI_MESSAGE_ANSWER 0x02 /* home, for its asker's callback */
-#define RGI_MESSAGE_TAKEN 0x04  /* from the slab, given back when home */
-#define RGI_MESSAGE_LOST 0x08   /* home, but its record is not: see fail */
 
 /* The runtime's own messages (kind RGM_KIND_CONTROL). */
 enum rgi_control {
@@ -60,24 +49,13 @@ enum rgi_control {
     RGI_CONTROL_JOIN,       /* a new worker lends slot numbers from now on */
     RGI_CONTROL_RECALL,     /* a retiring worker wants its numbers back */
     RGI_CONTROL_FORCE,      /* the runtime ends by force */
-    RGI_CONTROL_SLOT        /* a pool slot for an acquire; see acquire.c */
+    RGI_CONTROL_SLOT,       /* a pool slot for an acquire; see acquire.c */
+    RGI_CONTROL_CANCEL,     /* looks for the request it lies in */
+    RGI_CONTROL_CANCEL_HOME /* and has done so */
 };
 
 /* A lane's name in a message; lane.c makes it. */
 #define RGI_LANE_NONE 0 /* charged to no lane */
-#define RGI_HOLDER_HOME UINT16_MAX
-
-/* Asker's flags of a request. */
-#define RGI_REQUEST_ARRIVED 0x1 /* home, waiting for its turn in an order */
-#define RGI_REQUEST_SHARDED 0x4 /* asked through a shard: has a hash */
-#define RGI_REQUEST_HERE 0x2 /* an operation of the asker's own worker; the
-                              * header of any other is not ours to read */
-
-static inline struct rgm_request *
-rgi_request_of(struct rgm_message *message)
-{
-    return rgi_container_of(message, struct rgm_request, message);
-}
 
 static inline void *
 rgi_record_of(struct rgm_message *message)
@@ -199,6 +177,7 @@ enum rgi_life {
 #define RGI_ACTOR_ROOT 0x04    /* its end stops the runtime */
 #define RGI_ACTOR_FOREIGN 0x08 /* made by another thread, from its slab */
 #define RGI_ACTOR_LOST 0x10    /* something of its went with a provider */
+#define RGI_ACTOR_ENDING 0x20  /* what it has out was cancelled */
 
 /* ---- the idle spinner: actors/spinner.c ---- */
 
@@ -347,6 +326,10 @@ void rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
 /* Turn a message home, from wherever it is. */
 void rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
                    int status);
+/* Take back what was posted to another worker and not flushed. Returns: whether
+ * it was there. */
+bool rgi_unpost(struct rgm_worker *worker, struct rgm_message *message,
+                uint32_t destination);
 /* One of ours is home: credit it and hand it to its actor or its hook. */
 void rgi_come_home(struct rgm_worker *worker, struct rgm_message *message);
 /* Push all outboxes. */
@@ -384,8 +367,8 @@ int rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
 /* Charge now or wait in line; true when it may be posted at once. */
 bool rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
                     uint32_t destination);
-/* An actor stops: what it has in line goes home with -ECANCELED. */
-void rgi_lanes_leave(struct rgm_worker *worker, const struct rgm_actor *actor);
+/* Everybody in line who is marked goes home with -ECANCELED. */
+void rgi_lanes_leave(struct rgm_worker *worker);
 /* Take out of the lines with a destination what is `wanted`, in order. */
 void rgi_lanes_pull(struct rgm_worker *worker, uint32_t destination,
                     bool (*wanted)(struct rgm_message *message,
@@ -460,6 +443,8 @@ void rgi_dispatch_free_all(struct rgi_dispatch *first);
 
 /* ---- actor.c ---- */
 
+/* Take a request back that waits for its actor to be spawned. */
+void rgi_slot_withdraw(struct rgm_worker *worker, struct rgm_message *message);
 /* Mail for an address on this worker. */
 void rgi_deliver(struct rgm_worker *worker, struct rgm_message *message);
 /* Put something in an actor's line and the actor in the ready list. */
@@ -576,6 +561,27 @@ void rgi_ask_held(struct rgm_actor *self, struct rgm_order *order,
 struct rgm_request *rgi_unkeep(struct rgm_actor *self, struct rgm_token token);
 /* A stopping actor's kept requests: withdrawn and sent home. */
 void rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor);
+/* A kept request is cancelled: its token is spent, its keeper is told in its
+ * turn. */
+void rgi_withdraw_one(struct rgm_worker *worker, struct rgm_message *message);
+/* A marked request has come up in an actor's line: it goes home. */
+void rgi_deliver_cancelled(struct rgm_worker *worker, struct rgm_actor *actor,
+                           struct rgm_message *message);
+
+/* ---- cancel.c ---- */
+
+/* Ask that a request of this worker's comes home, wherever it is: at home, on
+ * its way home or cancelled before, nothing happens. `why` is a flag for the
+ * asker, or 0. In line for allowance it is only marked: rgi_lanes_leave. */
+void rgi_request_cancel(struct rgm_worker *worker, struct rgm_request *request,
+                        uint32_t why);
+/* What an actor has out, as it stops. */
+void rgi_requests_cancel(struct rgm_worker *worker, struct rgm_link *list);
+/* A cancel node has reached this worker. */
+void rgi_cancel_arrived(struct rgm_worker *worker, struct rgm_message *node);
+/* It met a closed inbox. */
+void rgi_cancel_refused(struct rgm_worker *worker, struct rgm_message *node,
+                        uint32_t destination);
 
 /* ---- operations.c ---- */
 
@@ -584,9 +590,9 @@ void rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor);
 bool rgi_operate_here(struct rgm_worker *worker, struct rgm_message *message);
 /* Start an operation that has reached its worker. */
 void rgi_operate(struct rgm_worker *worker, struct rgm_message *message);
-/* Ask one of this worker's to stop; anything else: nothing. */
+/* Ask one that this worker has begun to stop. */
 void rgi_operate_cancel(struct rgm_worker *worker,
-                        struct rgm_request *request);
+                        struct rgm_message *message);
 /* Is it an operation that cleans up, which a stopping actor may still ask? */
 bool rgi_is_cleanup(const struct rgm_message *message);
 /* Move due sleeps to the completions. */

@@ -28,7 +28,9 @@ rgi_operation_prepare(struct rgm_operation *operation,
                       const struct rgm_message_type *type,
                       struct rgm_address where)
 {
-    memset(operation, 0, type->size_bytes);
+    size_t bare = offsetof(struct rgm_request, answer); /* says nothing yet */
+
+    memset((char *)operation + bare, 0, type->size_bytes - bare);
     operation->request.message.type = type;
     operation->request.message.to = where;
     operation->request.message.charged_bytes = type->size_bytes;

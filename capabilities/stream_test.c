@@ -176,7 +176,7 @@ prepared_record_is_at_home(void)
         rgi_check(rgm_address_same(message->to, here));
         rgi_check(message->charged_bytes == message->type->size_bytes);
         rgi_check(message->next == NULL && message->state == 0);
-        rgi_check(all[i]->request.scope.next == NULL);
+        rgi_check(all[i]->request.scope.link.next == NULL);
     }
 }
 

@@ -214,9 +214,22 @@ rgi_inbox_close_end(struct rgi_inbox *inbox)
 {
     RGI_GATE("closing");
     rgi_assert(rgi_inbox_word(inbox) == RGI_INBOX_CLOSING);
-    /* inbox-close: publishes the owner's last writes to the next owner. */
-    ck_pr_fence_release();
-    ck_pr_store_ptr(&inbox->head, RGI_INBOX_CLOSED);
+    /* inbox-close: publishes the owner's last writes to the next owner, and to
+     * whoever is refused. */
+    __atomic_store_n(&inbox->head, RGI_INBOX_CLOSED, __ATOMIC_RELEASE);
+}
+
+/*
+ * After a push was refused because the inbox is closed: what its last owner
+ * wrote, also to messages on their way to it, is seen.
+ *
+ * Thread:  any.
+ */
+static inline void
+rgi_inbox_observe_close(struct rgi_inbox *inbox)
+{
+    /* inbox-close: observes the owner's last writes. */
+    (void)__atomic_load_n(&inbox->head, __ATOMIC_ACQUIRE);
 }
 
 #endif /* RGI_MAILBOX_INBOX_H */

@@ -12,8 +12,6 @@
  * The sender's alone.
  */
 
-#include <string.h>
-
 #include <ringmail/message.h>
 
 #include "mailbox/inbox.h"
@@ -28,8 +26,8 @@
  * the chain from its newest end, has eight transfers under way at a time.
  *
  * The hint is a distance in cache lines and lies in a field that means nothing
- * on that part of the road: `status` on the way out, `holder`, `hops` and
- * `control` on the way home. It is only ever prefetched, never followed.
+ * on that part of the road: `status` on the way out, `from` on the way home,
+ * which is where it goes. It is only ever prefetched, never followed.
  */
 #define RGI_OUTBOX_AHEAD 8u
 #define RGI_LINE_BITS 6
@@ -41,29 +39,18 @@ struct rgi_outbox {
     struct rgm_message *recent[RGI_OUTBOX_AHEAD];
 };
 
-/*
- * The hint on the way home lies where `holder`, `hops` and `control` are: four
- * bytes at the end of the header.
- */
-_Static_assert(offsetof(struct rgm_message, holder) + sizeof(int32_t) ==
-                   sizeof(struct rgm_message),
-               "the fields that a message at home does not need");
-
 static inline void
 rgi_ahead_set_home(struct rgm_message *message, int32_t lines)
 {
-    memcpy(&message->holder, &lines, sizeof(lines));
+    message->from.bits = (uint32_t)lines;
 }
 
 static inline int32_t
 rgi_ahead(const struct rgm_message *message)
 {
-    int32_t lines;
-
     if (!(message->flags & RGI_MESSAGE_URGENT))
         return message->status;
-    memcpy(&lines, &message->holder, sizeof(lines));
-    return lines;
+    return (int32_t)(uint32_t)message->from.bits;
 }
 
 /* Thread: the receiver. Wherever it points, it is an address and no object. */
@@ -83,6 +70,7 @@ rgi_lines_between(const struct rgm_message *from, const struct rgm_message *to)
                      (uint32_t)((uintptr_t)from >> RGI_LINE_BITS));
 }
 
+/* First of two steps: the last that is written to the message itself. */
 static inline void
 rgi_outbox_hint(struct rgi_outbox *outbox, struct rgm_message *message)
 {
@@ -92,6 +80,8 @@ rgi_outbox_hint(struct rgi_outbox *outbox, struct rgm_message *message)
                         ? 0
                         : rgi_lines_between(message, *place);
 
+    if (message->type->kind == RGM_KIND_CONTROL)
+        return;
     *place = message;
     if (message->flags & RGI_MESSAGE_URGENT)
         rgi_ahead_set_home(message, lines);
@@ -99,16 +89,44 @@ rgi_outbox_hint(struct rgi_outbox *outbox, struct rgm_message *message)
         message->status = lines;
 }
 
+/* Second step: only the link is written. */
 static inline void
-rgi_outbox_add(struct rgi_outbox *outbox, struct rgm_message *message)
+rgi_outbox_link(struct rgi_outbox *outbox, struct rgm_message *message)
 {
-    if (message->type->kind != RGM_KIND_CONTROL)
-        rgi_outbox_hint(outbox, message);
     message->next = outbox->newest;
     if (outbox->newest == NULL)
         outbox->oldest = message;
     outbox->newest = message;
     outbox->count++;
+}
+
+static inline void
+rgi_outbox_add(struct rgi_outbox *outbox, struct rgm_message *message)
+{
+    rgi_outbox_hint(outbox, message);
+    rgi_outbox_link(outbox, message);
+}
+
+/* Take one back that has not been pushed. Returns: whether it was there. */
+static inline bool
+rgi_outbox_remove(struct rgi_outbox *outbox, struct rgm_message *message)
+{
+    struct rgm_message *newer = NULL, *seen = outbox->newest;
+
+    while (seen != message) {
+        if (seen == NULL || seen == outbox->oldest)
+            return false;
+        newer = seen;
+        seen = seen->next;
+    }
+    if (newer == NULL)
+        outbox->newest = message == outbox->oldest ? NULL : message->next;
+    else
+        newer->next = message->next;
+    if (message == outbox->oldest)
+        outbox->oldest = newer;
+    outbox->count--;
+    return true;
 }
 
 /* Give up the chain, newest first. */

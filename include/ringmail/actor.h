@@ -203,7 +203,8 @@ RGM_API RGM_MUST_USE int rgm_send_message(struct rgm_actor *self,
  * first, for an actor that stops is answered -ECANCELED as often as it asks.
  *
  * Answer:  what rgm_reply said; or -ESRCH, -ENOSYS, -EPROTO, -EPIPE as above,
- *          -ELOOP after 16 forwards, -ECANCELED when the asker is stopping.
+ *          -ELOOP after 16 forwards, -ECANCELED when it was cancelled or the
+ *          asker is stopping.
  * Owns:    the record is the runtime's until its answer is delivered.
  * Cost:    no allocation, no system call.
  */
@@ -323,10 +324,13 @@ struct rgm_token {
 
 /*
  * Keep the request being handled, to answer it later. A stop of the keeper
- * withdraws it: `withdrawn` runs and it goes home with -ESRCH.
+ * withdraws it: `withdrawn` runs and it goes home with -ESRCH; so does a cancel
+ * by its asker, with -ECANCELED. The token is spent by then.
  *
  * Returns: 0 and *ret_token set
  *          -EALREADY  answered, forwarded or kept already
+ *          -ECANCELED it was cancelled while it is handled; nothing happened,
+ *                     and unanswered it goes home with that
  *          -ENOMEM    no room in the token table; nothing happened
  */
 #define rgm_keep(self, record, ret_token)                                     \
@@ -359,10 +363,14 @@ RGM_API int rgm_forward_kept_request(struct rgm_actor *self,
                                      struct rgm_address to);
 
 /*
- * Ask that an operation of one's own stops. Says nothing about it having
- * stopped: its one answer comes as always, with -ECANCELED, or with what it
- * achieved before. At home, or asked of an actor or of another worker: nothing
- * happens.
+ * Ask that a request of one's own comes home, wherever it has got to: in line,
+ * on its way, kept by whoever got it, begun by a worker, forwarded by then.
+ * Says nothing about anything having stopped: its one answer comes as always,
+ * with -ECANCELED if nobody had answered, or with what was achieved before. Who
+ * keeps it is told by `withdrawn`; a handler that is running on it goes on. At
+ * home, or cancelled before: nothing happens. Cannot fail.
+ *
+ * Cost: no allocation. At most one message to each worker the request was on.
  */
 #define rgm_cancel(self, record)                                              \
     rgm_cancel_request(&(self)->actor, &(record)->request)
@@ -371,8 +379,8 @@ RGM_API void rgm_cancel_request(struct rgm_actor *self,
 
 /*
  * Stop an actor: no more deliveries, its mail and what it keeps go home with
- * -ESRCH, its operations and what waits for allowance are cancelled; answers
- * to what it asked still arrive, and in their callbacks it may still ask for
+ * -ESRCH, and all it has asked is cancelled, except clean-up; the answers
+ * still arrive, and in their callbacks it may still ask for
  * clean-up: rgm_shutdown and rgm_close. Anything else it asks is answered with
  * -ECANCELED. A stop overtakes mail that was sent before it. `stopped` runs when
  * nothing of its is out. Stopping twice, or an address that is stale, does

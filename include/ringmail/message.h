@@ -36,6 +36,7 @@ struct rgm_actor;
 struct rgm_order;
 struct rgm_gather;
 struct rgm_request;
+struct rgm_scope;
 
 /*
  * Where an actor is: worker (10 bits), slot (24), generation (30). By value,
@@ -80,7 +81,8 @@ struct rgm_message_type {
     uint8_t kind;           /* enum rgm_message_kind */
     uint8_t late;           /* answered late: has lanes of its own */
     /* One-way messages: told on the owner's thread that the message is home,
-     * before its memory is given back. NULL: nobody wants to know. */
+     * before its memory is given back. NULL: nobody wants to know. Requests:
+     * told the same of one that was abandoned; NULL: none can be. */
     void (*returned)(void *record, int status);
 };
 
@@ -96,9 +98,9 @@ struct rgm_message {
     uint32_t charged_bytes;  /* size, trailing bytes included */
     int32_t status;          /* how it came home: 0 or negative errno */
     uint16_t lane;           /* what it is charged to; 0: nothing */
-    uint8_t state;           /* enum rgi_message_state, actors/worker.h */
+    uint8_t state;           /* actors/request.h */
     uint8_t flags;
-    uint16_t holder; /* other worker it was last sent to */
+    uint16_t holder; /* the worker it is at, or on its way to */
     uint8_t hops;    /* forwards so far */
     uint8_t control; /* the runtime's own messages: which */
 };
@@ -106,18 +108,44 @@ struct rgm_message {
 typedef void rgm_answer_function(struct rgm_actor *, struct rgm_request *);
 
 /*
- * A request. The first cache line is the asker's and is touched by its worker
+ * A request: three parts of a cache line each. The first is the asker's too,
+ * but touched only when there is a deadline, a cancel, or another request on
+ * behalf of this one; the second is the asker's and is touched by its worker
  * alone; the header and the payload behind it travel.
  */
 struct rgm_request {
+    /* The timer of its deadline, and when that is over, the node that goes
+     * after it. */
+    union {
+        struct rgm_message cancel;
+        uint64_t timer[4];
+    } aside;
+    uint64_t deadline_ns; /* not yet asked: may be a duration */
+    union {
+        struct rgm_request *children; /* asked for it; its holder's */
+        uint64_t domain;              /* at home: where the deadline is from */
+    } hold;
+
     rgm_answer_function *answer;
     struct rgm_actor *asker;
-    struct rgm_link scope; /* in the asker's list of what a stop reaches */
-    struct rgm_order *order;
-    struct rgm_request *order_next;
+    union {
+        struct rgm_link link; /* in the list of what a stop reaches */
+        struct rgm_scope *named; /* at home: it will be asked in */
+    } scope;
+    union {
+        struct {
+            struct rgm_order *order;
+            struct rgm_request *next;
+        } line; /* asked in an order */
+        struct {
+            struct rgm_request *next;
+            struct rgm_request **previous;
+        } family; /* asked for another */
+    } with;
     struct rgm_gather *gather;
     uint32_t asker_flags;
-    uint32_t asker_reserved;
+    uint8_t life; /* enum rgi_request_life, actors/request.h */
+    uint8_t asker_reserved[3];
     struct rgm_message message;
 };
 
