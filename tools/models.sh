@@ -99,6 +99,25 @@ quick ask-token-by-address   actors ask assertion/old_token -DTOKENS -DMUT_TOKEN
 quick ask-cancel-ends        actors ask assertion/request_links -DMUT_CANCEL_ENDS
 quick ask-deadline-outlives  actors ask assertion/deadline -DMUT_STALE_TIMER
 quick ask-seen-progress-wins actors ask assertion/marked -DW_PROGRESS
+full  cancel-reuse           actors cancel clean/43 -DASKS=2 -DMAXFWD=1 -DTOKENS
+full  cancel-closing         actors cancel clean/4 -DASKS=1 -DMAXFWD=3 -DCLOSING
+full  cancel-chain           actors cancel clean/43 -DASKS=1 -DMAXFWD=6
+full  cancel-loops           actors cancel clean/4 -DASKS=1 -DMAXFWD=2 -DCLOSING
+quick cancel-all             actors cancel clean/4 -DASKS=1 -DMAXFWD=2 -DCLOSING
+quick cancel-early-delivery  actors cancel assertion/node_links -DASKS=1 -DMUT_EARLY_DELIVERY
+quick cancel-forward-loses   actors cancel assertion/cancel_asked -DASKS=1 -DMUT_FORWARD_LOSES
+quick cancel-holder-kept     actors cancel assertion -DASKS=1 -DMUT_NO_HOLDER
+quick cancel-holder-late     actors cancel assertion -DASKS=1 -DMUT_HOLDER_LATE
+quick cancel-no-mark         actors cancel assertion/cancel_asked -DASKS=1 -DMUT_NO_MARK
+quick cancel-two             actors cancel assertion -DASKS=1 -DMUT_TWO_CANCELS
+quick cancel-closed-drops    actors cancel assertion/cancel_asked -DASKS=1 -DCLOSING -DMUT_CLOSED_DROP
+quick cancel-not-unposted    actors cancel assertion/holder -DASKS=1 -DMUT_NO_UNPOST
+quick cancel-spent-token     actors cancel assertion -DASKS=1 -DTOKENS -DMUT_SPENT_TOKEN
+quick cancel-deadline-stale  actors cancel assertion/deadline -DASKS=2 -DMAXFWD=1 -DMUT_STALE_TIMER
+quick cancel-seen-ahead      actors cancel assertion/kept -DASKS=1 -DW_AHEAD
+quick cancel-seen-withdrawn  actors cancel assertion/hops -DASKS=1 -DMAXFWD=4 -DW_WITHDRAWN
+quick cancel-seen-progress   actors cancel assertion/marked -DASKS=1 -DW_PROGRESS
+quick cancel-seen-unpost     actors cancel assertion/hops -DASKS=1 -DW_UNPOST
 quick spawn-mail-dropped     actors spawn assertion/ended -DMUT_DROP
 quick spawn-mail-eager       actors spawn assertion/started -DMUT_EAGER
 quick spawn-mail-behind      actors spawn assertion/last_seen -DMUT_LIFO

@@ -26,15 +26,14 @@
  *     which may be on its way again.
  *   - `holder` names the worker the record is at or on its way to, or HOME.
  *     Only that worker may write the record; it hands the right on by storing
- *     the next name before it passes the record on.  (Nothing reads it yet but
- *     the assertion: a cancel that travels will follow it.)
+ *     the next name before it passes the record on.  (Here only the assertion
+ *     reads it; the cancel that follows it is in cancel.pml.)
  *   - A token is judged by the keeper's own table and spent before anything
  *     else happens to the request, `withdrawn` included.
  *   - A stopping actor gets nothing more, gives back what it keeps, asks its
  *     own operation to stop, and has stopped when nothing of its own is out.
  *   - A cancel is a request to an operation; its one completion ends it, and
- *     what it had achieved wins.  Asked of an actor, nothing can be cancelled
- *     yet.
+ *     what it had achieved wins.  (Cancels of asks: cancel.pml.)
  *   - A push refused by a closed worker gives the record back to the pusher,
  *     who sends it home.
  *   - The lane is credited first, then the answer is delivered.
@@ -391,8 +390,8 @@ inline ask()
     fi
 }
 
-/* The first reason stands.  At home, in the list of completions, or asked of an
- * actor: nothing happens.  (Here a cancel node will start to travel.) */
+/* The first reason stands.  At home, or in the list of completions: nothing
+ * happens. */
 inline cancel()
 {
     if
