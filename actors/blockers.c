@@ -262,17 +262,6 @@ add_guests(struct list *list, struct rgm_runtime *runtime, uint64_t now_ns)
         add(list, &blocker);
 }
 
-/* The workers there have ever been; the rest of the list is of others. */
-static uint32_t
-workers_known(struct rgm_runtime *runtime)
-{
-    uint32_t count = ck_pr_load_32(&runtime->numbers_used);
-
-    /* runtime-numbers: observes the workers below it. */
-    ck_pr_fence_acquire();
-    return count;
-}
-
 uint32_t
 rgm_runtime_blockers(struct rgm_runtime *runtime,
                      struct rgm_blocker *ret_blockers, uint32_t room)
@@ -281,7 +270,7 @@ rgm_runtime_blockers(struct rgm_runtime *runtime,
     uint64_t now_ns = rgi_clock_now();
     bool stops = ck_pr_load_32(&runtime->stop_requested) != 0;
     bool runs = ck_pr_load_32(&runtime->state) == RGI_RUNTIME_RUNNING;
-    uint32_t count = runs ? workers_known(runtime) : 0;
+    uint32_t count = runs ? rgi_numbers_known(runtime) : 0;
     /* runtime-live: publishes nothing. */
     uint64_t open = ck_pr_load_64(&runtime->open);
 
@@ -315,7 +304,7 @@ rgi_blockers_given_up(struct rgm_runtime *runtime,
                       struct rgm_blocker *ret_blockers, uint32_t room)
 {
     struct list list = {ret_blockers, room, 0};
-    uint32_t count = workers_known(runtime);
+    uint32_t count = rgi_numbers_known(runtime);
 
     for (uint32_t i = 0; i < count; i++)
         add_given_up(&list, runtime->workers[i]);

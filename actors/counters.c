@@ -67,6 +67,34 @@ add(const struct rgm_worker *worker, struct rgm_counters *sum)
         to[i] += ck_pr_load_64(&from[i]);
 }
 
+/* Adding nothing instead of loading shows a sanitizer, too, that the one comes
+ * before the other. */
+uint32_t
+rgi_numbers_known(struct rgm_runtime *runtime)
+{
+    uint32_t count = ck_pr_faa_32(&runtime->numbers_used, 0);
+
+    /* runtime-numbers: observes the workers below it. */
+    ck_pr_fence_acquire();
+    return count;
+}
+
+int
+rgm_runtime_park(struct rgm_runtime *runtime, uint32_t number,
+                 struct rgm_park *ret_park)
+{
+    uint32_t count = rgi_numbers_known(runtime);
+    struct rgm_worker *worker;
+
+    if (number >= count)
+        return -EINVAL;
+    worker = runtime->workers[number];
+    ret_park->since_ns = ck_pr_load_64(&worker->parked_ns);
+    ret_park->has_mail =
+        ret_park->since_ns != 0 && rgi_inbox_has_mail(worker->inbox);
+    return 0;
+}
+
 int
 rgm_runtime_counters(const struct rgm_runtime *runtime, uint32_t worker,
                      struct rgm_counters *ret_counters)

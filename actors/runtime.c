@@ -241,7 +241,7 @@ worker_make(struct rgm_runtime *runtime, uint32_t number)
     runtime->workers[number] = worker;
     /* runtime-numbers: publishes the worker to who reads its counters. */
     ck_pr_fence_release();
-    ck_pr_store_32(&runtime->numbers_used, number + 1);
+    (void)ck_pr_fas_32(&runtime->numbers_used, number + 1);
     return 0;
 }
 

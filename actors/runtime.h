@@ -138,6 +138,10 @@ int rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
                   uint32_t number, struct rgi_inbox *inbox);
 void rgi_home_deinit(struct rgm_worker *worker);
 
+/* The numbers that have ever been used, and the workers behind them. Thread:
+ * any. */
+uint32_t rgi_numbers_known(struct rgm_runtime *runtime);
+
 /* Whether any guest is open. */
 bool rgi_guests_open(struct rgm_runtime *runtime);
 

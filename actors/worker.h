@@ -274,6 +274,7 @@ struct rgm_worker {
     bool entries_new; /* operations were handed to the provider */
     uint64_t provider_seen; /* deliveries when it was last looked at */
     struct rgi_spinner spinner;
+    uint64_t parked_ns; /* park-since: when it fell asleep; 0: awake */
     struct rgi_loan *loans; /* by owner */
     uint32_t spawn_turn;    /* round robin */
     bool draining; /* the runtime stops, or this worker retires */

@@ -104,8 +104,8 @@ rgm_runtime_run(struct rgm_runtime *runtime,
                 const struct rgm_behaviour *root, const void *argument);
 
 /*
- * Ask for a graceful stop; returns at once; more about the end in stop.h. Actors are told by `retiring`.
- * Calling it again does nothing.
+ * Ask for a graceful stop; returns at once. Actors are told by `retiring`.
+ * Calling it again does nothing. More about the end: stop.h.
  *
  * Thread: any, signal handlers included.
  */
@@ -183,6 +183,23 @@ RGM_API uint32_t rgm_usable_cpus(void);
 RGM_API int rgm_runtime_counters(const struct rgm_runtime *runtime,
                                  uint32_t worker,
                                  struct rgm_counters *ret_counters);
+
+/* Whether a worker sleeps, and whether there is mail for it. */
+struct rgm_park {
+    uint64_t since_ns; /* CLOCK_MONOTONIC with ring and threads; 0: awake */
+    bool has_mail;     /* it sleeps, or is about to wake, and there is some */
+};
+
+/*
+ * Look at a worker from outside, for a watchdog. Mail for one that sleeps is
+ * in order for as long as it takes to wake; the same park with mail a second
+ * later means that a wake was lost, which must not happen.
+ *
+ * Thread:  any.
+ * Returns: 0, or -EINVAL when no worker ever had the number.
+ */
+RGM_API int rgm_runtime_park(struct rgm_runtime *runtime, uint32_t worker,
+                             struct rgm_park *ret_park);
 
 /*
  * A plain thread that sends and asks: an inbox of its own, home of what it
