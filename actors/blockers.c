@@ -144,6 +144,8 @@ rgi_blockers_publish(struct rgm_worker *worker)
         now_ns);
     say(&watch->now[RGM_BLOCKER_KEPT], worker->kept_count, NULL, now_ns);
     say(&watch->now[RGM_BLOCKER_SLOT], slots_out(worker), NULL, now_ns);
+    say(&watch->now[RGM_BLOCKER_LEASE], worker->leases_count,
+        rgi_worker_lease_name(worker), now_ns);
     ck_pr_store_64(&watch->turn_ns, now_ns);
 }
 
@@ -161,24 +163,31 @@ rgi_blockers_renew(struct rgm_worker *worker)
     ck_pr_store_64(&worker->watch.turn_ns, 0);
 }
 
+static void
+give_up(struct rgm_worker *worker, enum rgm_blocker_kind kind)
+{
+    const struct rgi_blocker *from = &worker->watch.now[kind];
+    struct rgi_blocker *to = &worker->watch.given_up[kind];
+
+    ck_pr_store_64(&to->since_ns, rgi_clock_now() - from->since_ns); /* an age */
+    ck_pr_store_ptr(&to->name, from->name);
+    ck_pr_store_64(&to->count, from->count);
+}
+
 /* Operations at the provider, and the actors that wait for them. */
 void
 rgi_blockers_give_up(struct rgm_worker *worker)
 {
-    struct rgi_stop_watch *watch = &worker->watch;
-    uint64_t now_ns = rgi_clock_now();
-    static const enum rgm_blocker_kind kinds[] = {RGM_BLOCKER_ACTOR,
-                                                  RGM_BLOCKER_OPERATION};
-
     rgi_blockers_publish(worker);
-    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const struct rgi_blocker *from = &watch->now[kinds[i]];
-        struct rgi_blocker *to = &watch->given_up[kinds[i]];
+    give_up(worker, RGM_BLOCKER_ACTOR);
+    give_up(worker, RGM_BLOCKER_OPERATION);
+}
 
-        ck_pr_store_64(&to->since_ns, now_ns - from->since_ns); /* an age */
-        ck_pr_store_ptr(&to->name, from->name);
-        ck_pr_store_64(&to->count, from->count);
-    }
+void
+rgi_blockers_give_up_leases(struct rgm_worker *worker)
+{
+    rgi_blockers_publish(worker);
+    give_up(worker, RGM_BLOCKER_LEASE);
 }
 
 /* ---- for any thread ---- */

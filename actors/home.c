@@ -55,6 +55,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     rgi_list_init(&worker->due);
     rgi_list_init(&worker->remote);
     rgi_list_init(&worker->acquires);
+    rgi_worker_leases_init(worker);
     return 0;
 }
 

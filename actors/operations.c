@@ -101,6 +101,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_resize_start(worker, operation);
     if (operation->kind == RGM_OP_ACQUIRE)
         return rgi_acquire_start(worker, operation);
+    if (operation->kind == RGM_OP_LEASE_HOLDERS)
+        return rgi_lease_holders_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -117,7 +119,7 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
         rgi_send_home(worker, message, -ECANCELED);
         return;
     }
-    if (!here && worker->draining) {
+    if (!here && worker->draining && operation->kind != RGM_OP_LEASE_HOLDERS) {
         rgi_send_home(worker, message, -EPIPE);
         return;
     }

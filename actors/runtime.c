@@ -217,6 +217,7 @@ worker_destroy(struct rgm_worker *worker)
     if (worker == NULL)
         return;
     rgi_loans_deinit(worker);
+    rgi_worker_leases_deinit(worker);
     rgi_slots_deinit(&worker->slots);
     rgi_free(worker->timers);
     rgi_free(worker->kept);

@@ -8,9 +8,10 @@
  *   1. every actor stops now; what waits in lent slots goes home, and nothing
  *      more waits there
  *   2. the provider gets its time to give back what was cancelled
- *   3. what it still has then is given up, as when it had failed: askers here
- *      are stopped without being told and their memory is kept, askers on
- *      other workers are told by the header; the provider is left with it
+ *   3. worker leases are given up, and what it still has then, as when it had
+ *      failed: askers here are stopped without being told and their memory is
+ *      kept, askers on other workers are told by the header; the provider is
+ *      left with it
  *   4. from there on it is an ordinary end: quiet, counted, closed
  *
  * What a plain thread has asked is not given up: its memory is its own, and it
@@ -133,9 +134,21 @@ may_give_up(const struct rgm_worker *worker)
 uint64_t
 rgi_force_deadline(const struct rgm_worker *worker, uint64_t deadline_ns)
 {
-    return may_give_up(worker) && worker->give_up_ns < deadline_ns
+    bool may = may_give_up(worker) || worker->leases_count > 0;
+
+    return may && worker->give_up_ns < deadline_ns
                ? worker->give_up_ns
                : deadline_ns;
+}
+
+/* Whoever has the token of a worker lease keeps it, and it means nothing. */
+static void
+give_up_leases(struct rgm_worker *worker)
+{
+    if (worker->leases_count == 0)
+        return;
+    rgi_blockers_give_up_leases(worker);
+    (void)rgi_worker_leases_give_up(worker);
 }
 
 /* What has ended is told first, though it may have done so just now. */
@@ -144,8 +157,11 @@ rgi_force_turn(struct rgm_worker *worker)
 {
     struct rgm_provider *provider = worker->provider;
 
-    if (provider == NULL || !may_give_up(worker) ||
+    if (provider == NULL ||
         provider->ops->now(provider) < worker->give_up_ns)
+        return;
+    give_up_leases(worker);
+    if (!may_give_up(worker))
         return;
     (void)provider->ops->wait(provider, 0, &worker->turn);
     if (worker->turn.first != NULL)

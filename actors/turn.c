@@ -81,6 +81,9 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
     case RGI_CONTROL_CANCEL_HOME:
         rgi_cancel_arrived(worker, message);
         break;
+    case RGI_CONTROL_LEASE:
+        rgi_worker_lease_control(worker, message);
+        break;
     case RGI_CONTROL_NONE:
     default:
         rgi_unreachable();
@@ -374,8 +377,8 @@ is_quiet(struct rgm_worker *worker)
            worker->operations_out == 0 && worker->kept_count == 0 &&
            !has_work(worker) && rgi_loans_give_back(worker) &&
            (worker->slots.lent == 0 || worker->forced) &&
-           worker->notices_out == 0 && rgi_resize_idle(worker) &&
-           worker->dirty == 0;
+           worker->notices_out == 0 && worker->leases_count == 0 &&
+           rgi_resize_idle(worker) && worker->dirty == 0;
 }
 
 static void

@@ -51,7 +51,8 @@ enum rgi_control {
     RGI_CONTROL_FORCE,      /* the runtime ends by force */
     RGI_CONTROL_SLOT,       /* a pool slot for an acquire; see acquire.c */
     RGI_CONTROL_CANCEL,     /* looks for the request it lies in */
-    RGI_CONTROL_CANCEL_HOME /* and has done so */
+    RGI_CONTROL_CANCEL_HOME, /* and has done so */
+    RGI_CONTROL_LEASE       /* a worker lease is released */
 };
 
 /* A lane's name in a message; lane.c makes it. */
@@ -252,6 +253,11 @@ struct rgm_worker {
     /* drop.c */
     struct rgm_actor janitor; /* asks for what nobody else is left to ask */
 
+    /* worker_lease.c */
+    struct rgm_link leases; /* held, oldest first */
+    struct rgm_link leases_spare;
+    uint32_t leases_count;
+
     /* operations.c */
     struct rgm_provider *provider;
     struct rgi_timers *timers;
@@ -359,6 +365,23 @@ void rgi_resize_control(struct rgm_worker *worker,
 void rgi_worker_met(struct rgm_worker *worker);
 /* A retired worker's thread is about to end. */
 void rgi_worker_gone(struct rgm_worker *worker);
+
+/* ---- worker_lease.c ---- */
+
+void rgi_worker_leases_init(struct rgm_worker *worker);
+void rgi_worker_leases_deinit(struct rgm_worker *worker);
+void rgi_worker_lease_control(struct rgm_worker *worker,
+                              struct rgm_message *message);
+/* A worker ends by force: leases are left to whoever has their tokens. False:
+ * some were being released; they are about to arrive as mail, and must. */
+bool rgi_worker_leases_give_up(struct rgm_worker *worker);
+/* The behaviour's name of who holds one, or NULL. */
+const char *rgi_worker_lease_name(const struct rgm_worker *worker);
+/* Whether this actor took a lease that is held. */
+bool rgi_worker_has_lease_of(const struct rgm_worker *worker,
+                             const struct rgm_actor *actor);
+int rgi_lease_holders_start(struct rgm_worker *worker,
+                            struct rgm_operation *operation);
 
 /* ---- lane.c ---- */
 
@@ -706,6 +729,7 @@ void rgi_blockers_clear(struct rgm_worker *worker);
 void rgi_blockers_renew(struct rgm_worker *worker);
 /* What is out now is about to be given up. */
 void rgi_blockers_give_up(struct rgm_worker *worker);
+void rgi_blockers_give_up_leases(struct rgm_worker *worker);
 /* What was given up, in the order of workers and kinds; as
  * rgm_runtime_blockers. Thread: any, after the end. */
 uint32_t rgi_blockers_given_up(struct rgm_runtime *runtime,

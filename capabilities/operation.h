@@ -40,6 +40,7 @@ extern const struct rgm_message_type rgi_type_set_option;
 extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
 extern const struct rgm_message_type rgi_type_resize;
+extern const struct rgm_message_type rgi_type_lease_holders;
 extern const struct rgm_message_type rgi_type_file_open;
 extern const struct rgm_message_type rgi_type_file_read;
 extern const struct rgm_message_type rgi_type_file_write;

@@ -295,6 +295,12 @@ spawn_puppet(struct stage *stage, uint32_t worker)
 }
 
 void
+stage_renew_puppet(struct stage *stage, uint32_t worker)
+{
+    spawn_puppet(stage, worker);
+}
+
+void
 stage_open(struct stage *stage)
 {
     stage->descriptors = descriptors_open();

@@ -94,6 +94,9 @@ stage_perform(stage_case_function *run, const struct rgm_provider_class *class);
 /* Starts a runtime (one worker, unless options say otherwise). */
 void stage_open(struct stage *stage);
 
+/* Another puppet for a worker that has none any more. */
+void stage_renew_puppet(struct stage *stage, uint32_t worker);
+
 /* Stops it, waits for it and frees it; nothing may be left. */
 void stage_close(struct stage *stage);
 

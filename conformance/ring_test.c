@@ -14,6 +14,7 @@
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
+#include "conformance/worker_lease_cases.h"
 
 #define SUITES(X)                                                              \
     ACQUIRE_CASES(X, ring_acquire)                                             \
@@ -27,6 +28,7 @@
     RING_CASES(X, ring_only)                                                   \
     SHUTDOWN_CASES(X, ring_shutdown)                                           \
     STREAM_CASES(X, ring_stream)                                               \
-    SOCKET_CASES(X, ring_socket)
+    SOCKET_CASES(X, ring_socket)                                               \
+    WORKER_LEASE_CASES(X, ring_worker_lease)
 
 CONFORM(rgm_provider_ring, SUITES)

@@ -14,6 +14,7 @@
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 #include "conformance/threads_cases.h"
+#include "conformance/worker_lease_cases.h"
 
 #define SUITES(X)                                                              \
     ACQUIRE_CASES(X, threads_acquire)                                          \
@@ -27,6 +28,7 @@
     SHUTDOWN_CASES(X, threads_shutdown)                                        \
     THREADS_CASES(X, threads_only)                                             \
     STREAM_CASES(X, threads_stream)                                            \
-    SOCKET_CASES(X, threads_socket)
+    SOCKET_CASES(X, threads_socket)                                            \
+    WORKER_LEASE_CASES(X, threads_worker_lease)
 
 CONFORM(rgm_provider_threads, SUITES)

@@ -95,8 +95,20 @@ def echoes(provider):
     print("ok echo_server on", provider, flush=True)
 
 
+def worker_lease():
+    """The holder's thread outlives the shrink; the wrong order is noticed."""
+    runs("worker_lease", r"(?s)with a lease.*1 worker, 2 threads.*"
+         r"100 commands drained, the thread is the same.*queue destroyed.*"
+         r"lease released.*second worker has ended.*shut down")
+    done = subprocess.run([os.path.join(BIN, "worker_lease"), "early"],
+                          capture_output=True, text=True, timeout=GUARD_S)
+    check(done.returncode == 1 and "before the queue" in done.stderr, done)
+    print("ok worker_lease, early")
+
+
 runs("hello", r"^hello, world")
 runs("ping_pong", r"\d+ ns each")
+worker_lease()
 runs("sharded_counter", r"0 failed, total 499500")
 echoes("ring")
 echoes("threads")

@@ -45,7 +45,8 @@
     X(messages_out, "own messages that are out now")                          \
     X(kept, "requests kept now")                                              \
     X(in_flight, "operations out now")                                        \
-    X(ready, "actors ready now")
+    X(ready, "actors ready now")                                              \
+    X(leases, "worker leases held now")
 
 #define RGM_COUNTER_FIELD_(name, text) uint64_t name;
 struct rgm_counters {

@@ -45,6 +45,7 @@ enum rgm_operation_kind {
     RGM_OP_GET_OPTION,
     RGM_OP_NAMES,
     RGM_OP_RESIZE, /* the worker's own, too */
+    RGM_OP_LEASE_HOLDERS, /* likewise */
     RGM_OP_FILE_OPEN,
     RGM_OP_FILE_READ,
     RGM_OP_FILE_WRITE,

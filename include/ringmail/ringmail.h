@@ -21,5 +21,6 @@
 #include <ringmail/stepper.h>
 #include <ringmail/stop.h>
 #include <ringmail/stream.h>
+#include <ringmail/worker_lease.h>
 
 #endif /* RINGMAIL_H */

@@ -78,7 +78,8 @@ RGM_API void rgm_blocker_describe(const struct rgm_blocker *blocker,
  * stop, whatever they think of it; kept requests and mail go home. Operations
  * that have not ended `linger_ns` after they were cancelled are given up: their
  * askers end without hearing of them and without `stopped`, and their memory
- * is kept, since the kernel may still write to it. Operations that a plain
+ * is kept, since the kernel may still write to it. Worker leases are given up
+ * then, too, which makes nothing safe that they stood for. Operations that a plain
  * thread waits for are not given up, as their memory is that thread's; nor is
  * user code interrupted. Calling it again does nothing.
  *
