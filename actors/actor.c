@@ -39,7 +39,7 @@ finish_handling(struct rgm_worker *worker, struct rgm_message *message)
         return;
     worker->handling = NULL;
     if (message->type->kind == RGM_KIND_MESSAGE)
-        rgi_send_home(worker, message, 0);
+        rgi_send_back(worker, message);
     else if (message->flags & RGI_MESSAGE_CANCELLED)
         rgi_send_home(worker, message, -ECANCELED);
     else
@@ -286,6 +286,30 @@ rgi_deliver(struct rgm_worker *worker, struct rgm_message *message)
         wait_in_slot(worker, slot, message);
     else
         dead_letter(worker, message, worker->draining ? -EPIPE : -ESRCH);
+}
+
+uint32_t
+rgi_deliver_run(struct rgm_worker *worker, struct rgi_chain *chain,
+                uint32_t most)
+{
+    struct rgm_message *first = chain->first, *last = first, *next;
+    struct rgm_address to = first->to;
+    const struct rgi_slot *slot;
+    uint32_t count = 1;
+
+    if (first->type->kind >= RGM_KIND_OPERATION)
+        return 0;
+    slot = rgi_slot_find(&worker->slots, to);
+    if (slot == NULL || slot->state != RGI_SLOT_LIVE)
+        return 0;
+    while ((next = last->next) != NULL && count < most &&
+           rgm_address_same(next->to, to) && next->type == first->type) {
+        last = next;
+        count++;
+    }
+    chain->first = next;
+    rgi_actor_push_all(worker, slot->u.actor, first, last);
+    return count;
 }
 
 /* Hand over what waited, oldest first. */

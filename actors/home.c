@@ -75,6 +75,7 @@ refused(struct rgm_worker *worker, struct rgm_message *message,
 {
     bool control = message->type->kind == RGM_KIND_CONTROL;
 
+    rgi_assert((message->flags & RGI_MESSAGE_BUNDLE) == 0);
     rgi_count(worker, refused);
     if (control && message->control == RGI_CONTROL_SPAWN)
         rgi_spawn_home(worker, message);
@@ -105,6 +106,23 @@ turn_chain_home(struct rgm_worker *worker, struct rgm_message *newest,
     }
 }
 
+/* The bundle that is open for a destination takes its place in the chain. */
+static void
+bundle_end(struct rgm_worker *worker, uint32_t destination)
+{
+    struct rgi_bundle *bundle = &worker->bundles[destination];
+    struct rgi_outbox *outbox = &worker->outboxes[destination];
+
+    struct rgm_message *head;
+    uint32_t count = bundle->count;
+
+    if (count == 0)
+        return;
+    head = rgi_bundle_close(bundle);
+    rgi_outbox_hint(outbox, head);
+    rgi_outbox_link_many(outbox, head, count);
+}
+
 /* The end of a chain still links to what the inbox's word said. */
 static void
 flush_one(struct rgm_worker *worker, uint32_t destination)
@@ -113,6 +131,7 @@ flush_one(struct rgm_worker *worker, uint32_t destination)
     struct rgi_inbox *inbox = &worker->runtime->places[destination].inbox;
     int status;
 
+    bundle_end(worker, destination);
     if (outbox->count == 0)
         return; /* flushed since somebody looked at `dirty` */
     status = rgi_outbox_flush(outbox, inbox);
@@ -146,6 +165,27 @@ rgi_flush_all(struct rgm_worker *worker)
 /* That many deliveries may pass before the clock is looked at. */
 #define DELIVERIES_TO_LOOK 4u
 
+/* The first message of an outbox: it is to be flushed. */
+static inline void
+outbox_begin(struct rgm_worker *worker, uint32_t destination)
+{
+    if (worker->dirty == 0) {
+        worker->dirty_since_ns = 0; /* the next look at the clock says */
+        worker->next_look = worker->counters.deliveries + DELIVERIES_TO_LOOK;
+    }
+    worker->attention = true;
+    worker->dirty |= UINT64_C(1) << destination;
+}
+
+/* A message was added: is it time to push? */
+static inline void
+outbox_end(struct rgm_worker *worker, uint32_t destination)
+{
+    if (worker->outboxes[destination].count >= RGI_OUTBOX_FLUSH_AT ||
+        worker->is_guest)
+        flush_one(worker, destination);
+}
+
 /* `holder` is the worker the message is on its way to, or HOME. */
 static inline void
 outbox_put(struct rgm_worker *worker, struct rgm_message *message,
@@ -153,17 +193,25 @@ outbox_put(struct rgm_worker *worker, struct rgm_message *message,
 {
     struct rgi_outbox *outbox = &worker->outboxes[destination];
 
-    if (worker->dirty == 0) {
-        worker->dirty_since_ns = 0; /* the next look at the clock says */
-        worker->next_look = worker->counters.deliveries + DELIVERIES_TO_LOOK;
-    }
-    worker->attention = true;
-    worker->dirty |= UINT64_C(1) << destination;
+    if (outbox->count == 0)
+        outbox_begin(worker, destination);
     rgi_outbox_hint(outbox, message);
     rgi_holder_set(message, holder);
     rgi_outbox_link(outbox, message);
-    if (outbox->count >= RGI_OUTBOX_FLUSH_AT || worker->is_guest)
-        flush_one(worker, destination);
+    outbox_end(worker, destination);
+}
+
+void
+rgi_post_one_way(struct rgm_worker *worker, struct rgm_message *message,
+                 uint32_t destination)
+{
+    struct rgi_outbox *outbox = &worker->outboxes[destination];
+
+    if (outbox->count == 0)
+        outbox_begin(worker, destination);
+    message->status = rgi_outbox_distance(outbox, message);
+    rgi_outbox_link(outbox, message);
+    outbox_end(worker, destination);
 }
 
 void
@@ -181,7 +229,7 @@ rgi_unpost(struct rgm_worker *worker, struct rgm_message *message,
 
     if (!rgi_outbox_remove(outbox, message))
         return false;
-    if (outbox->count == 0)
+    if (outbox->count == 0 && worker->bundles[destination].count == 0)
         worker->dirty &= ~(UINT64_C(1) << destination);
     return true;
 }
@@ -228,9 +276,29 @@ credit(struct rgm_worker *worker, struct rgm_message *message)
     rgi_lane_credit(worker, message);
 }
 
+/* Its messages are free blocks already: see bundle.h. */
+static void
+bundle_home(struct rgm_worker *worker, struct rgm_message *message)
+{
+    struct rgi_bundle_head *head = rgi_bundle_head_of(message);
+    uint32_t count = (uint32_t)message->status;
+    uint32_t each_bytes = message->charged_bytes;
+    uint16_t lane = message->lane;
+    struct rgi_slab_block *last = head->last;
+
+    rgi_slab_give_list(&worker->slab, rgi_bundle_untie(head), last,
+                       each_bytes);
+    worker->messages_out -= count;
+    rgi_lane_credit_many(worker, lane, count, each_bytes);
+}
+
 void
 rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
 {
+    if (message->flags & RGI_MESSAGE_BUNDLE) {
+        bundle_home(worker, message);
+        return;
+    }
     credit(worker, message);
     if (__builtin_expect(message->flags & RGI_MESSAGE_LOST, 0)) {
         rgi_request_lost(worker, rgi_request_of(message));
@@ -295,6 +363,39 @@ answer_is_home(struct rgm_worker *worker, struct rgm_message *message)
     credit(worker, message);
     answer_home(worker, message);
     return true;
+}
+
+/* The first of its bundle, or nothing for a bundle. */
+static void
+send_back_first(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint32_t home = rgm_address_worker(message->from);
+
+    if (home >= RGM_WORKERS_MAX || home == worker->number ||
+        !rgi_bundle_takes(message)) {
+        rgi_send_home(worker, message, 0);
+        return;
+    }
+    bundle_end(worker, home);
+    if (worker->outboxes[home].count == 0)
+        outbox_begin(worker, home);
+    rgi_bundle_open(&worker->bundles[home], message);
+}
+
+void
+rgi_send_back(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint32_t home = rgm_address_worker(message->from);
+    struct rgi_bundle *bundle = &worker->bundles[home % RGM_WORKERS_MAX];
+
+    /* Of a guest's messages none is ever in a bundle. */
+    if (home >= RGM_WORKERS_MAX || !rgi_bundle_fits(bundle, message)) {
+        send_back_first(worker, message);
+        return;
+    }
+    rgi_bundle_add(bundle, message);
+    if (bundle->count + worker->outboxes[home].count >= RGI_OUTBOX_FLUSH_AT)
+        flush_one(worker, home);
 }
 
 void

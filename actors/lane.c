@@ -19,60 +19,17 @@
  * Model: actors/models/lane.pml.
  */
 
-#include "actors/worker.h"
-
-/* The lanes with a destination lie side by side: the ordinary one, and that of
- * types answered late. A lane's name is its place, from 1. */
-static inline struct rgi_lane *
-lane_of(struct rgm_worker *worker, const struct rgm_message *message,
-        uint32_t destination, uint16_t *ret_name)
-{
-    uint32_t place = 2 * destination + message->type->late;
-
-    *ret_name = (uint16_t)(place + 1);
-    return &worker->lanes[place];
-}
-
-static bool
-fits(const struct rgm_worker *worker, const struct rgi_lane *lane,
-     const struct rgm_message *message)
-{
-    if (lane->count == 0)
-        return true;
-    return lane->count < worker->lane_messages &&
-           lane->bytes + message->charged_bytes <= worker->lane_bytes;
-}
-
-static inline void
-charge(struct rgi_lane *lane, struct rgm_message *message, uint16_t name)
-{
-    lane->count++;
-    lane->bytes += message->charged_bytes;
-    message->lane = name;
-}
-
-int
-rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
-                uint32_t destination)
-{
-    uint16_t name;
-    struct rgi_lane *lane = lane_of(worker, message, destination, &name);
-
-    if (lane->waiting.first != NULL || !fits(worker, lane, message))
-        return -EAGAIN;
-    charge(lane, message, name);
-    return 0;
-}
+#include "actors/lane.h"
 
 bool
 rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
                uint32_t destination)
 {
     uint16_t name;
-    struct rgi_lane *lane = lane_of(worker, message, destination, &name);
+    struct rgi_lane *lane = rgi_lane_of(worker, message, destination, &name);
 
-    if (lane->waiting.first == NULL && fits(worker, lane, message)) {
-        charge(lane, message, name);
+    if (lane->waiting.first == NULL && rgi_lane_fits(worker, lane, message)) {
+        rgi_lane_put(lane, message, name);
         return true;
     }
     rgi_request_waits(rgi_request_of(message));
@@ -92,9 +49,9 @@ lane_advance(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name)
 {
     struct rgm_message *message = lane->waiting.first;
 
-    while (message != NULL && fits(worker, lane, message)) {
+    while (message != NULL && rgi_lane_fits(worker, lane, message)) {
         (void)rgi_chain_pop(&lane->waiting);
-        charge(lane, message, name);
+        rgi_lane_put(lane, message, name);
         rgi_request_goes(rgi_request_of(message));
         rgi_post(worker, message, destination_of(name));
         message = lane->waiting.first;
@@ -202,15 +159,24 @@ void
 rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message)
 {
     uint16_t name = message->lane;
+
+    message->lane = RGI_LANE_NONE;
+    rgi_lane_credit_many(worker, name, 1, message->charged_bytes);
+}
+
+void
+rgi_lane_credit_many(struct rgm_worker *worker, uint16_t name, uint32_t count,
+                     uint32_t each_bytes)
+{
+    uint64_t bytes = (uint64_t)count * each_bytes;
     struct rgi_lane *lane;
 
     if (name == RGI_LANE_NONE)
         return;
     lane = &worker->lanes[name - 1];
-    rgi_assert_slow(lane->count > 0 && lane->bytes >= message->charged_bytes);
-    lane->count--;
-    lane->bytes -= message->charged_bytes;
-    message->lane = RGI_LANE_NONE;
+    rgi_assert_slow(lane->count >= count && lane->bytes >= bytes);
+    lane->count -= count;
+    lane->bytes -= bytes;
     if (lane->waiting.first != NULL)
         lane_advance(worker, lane, name);
 }

@@ -40,6 +40,7 @@
 #define RGI_MESSAGE_CANCELLED 0x10 /* marked: goes home unhandled */
 #define RGI_MESSAGE_DEADLINE 0x20 /* has one, for whoever asks for it */
 #define RGI_MESSAGE_PARENT 0x40   /* others were asked for it */
+#define RGI_MESSAGE_BUNDLE 0x80   /* others travel with it: bundle.h */
 
 /* Flags of the asker's; at home only what the next ask is to have. */
 #define RGI_ASKED_ORDERED 0x001

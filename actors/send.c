@@ -10,6 +10,7 @@
  * so that callbacks never run inside the ask.
  */
 
+#include "actors/lane.h"
 #include "actors/runtime.h"
 
 #include <string.h>
@@ -52,6 +53,21 @@ rgm_init(const struct rgm_message_type *type, void *record)
     (void)header_init(type, record, type->size_bytes);
 }
 
+/* The blocks of small types are cleared line by line: that many in place. */
+#define CLEAR_LINES_MAX 4u
+
+/* From `bare` on; what is behind the end is in the block, too, and undefined. */
+static inline void
+clear(char *block, size_t bare, size_t size_bytes)
+{
+    if (bare != 0 || size_bytes > CLEAR_LINES_MAX * RGI_SLAB_STEP) {
+        memset(block + bare, 0, size_bytes - bare);
+        return;
+    }
+    for (char *line = block; line < block + size_bytes; line += RGI_SLAB_STEP)
+        memset(line, 0, RGI_SLAB_STEP);
+}
+
 void *
 rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
          size_t trailing_bytes)
@@ -67,7 +83,7 @@ rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
     record = rgi_slab_take(&worker->slab, size_bytes);
     if (record == NULL)
         return NULL;
-    memset(record + bare, 0, type->size_bytes - bare);
+    clear(record, bare, type->size_bytes);
     header_init(type, record, (uint32_t)size_bytes)->flags = RGI_MESSAGE_TAKEN;
     return record;
 }
@@ -138,27 +154,32 @@ nobody(struct rgm_worker *worker, struct rgm_address to)
            rgi_slot_find(&worker->slots, to) == NULL;
 }
 
+static inline bool
+may_send(const struct rgm_message *message)
+{
+    return message->state == RGI_MESSAGE_HOME &&
+           message->type->kind == RGM_KIND_MESSAGE;
+}
+
 static int
 send_status(struct rgm_worker *worker, struct rgm_address to,
             struct rgm_message *message)
 {
-    if (message->state != RGI_MESSAGE_HOME ||
-        message->type->kind != RGM_KIND_MESSAGE)
+    if (!may_send(message))
         return -EINVAL;
     if (nobody(worker, to))
         return -ESRCH;
     return rgi_lane_charge(worker, message, rgm_address_worker(to));
 }
 
-int
-rgm_send_message(struct rgm_actor *self, struct rgm_address to,
-                 struct rgm_message *message)
+/* To this worker, or to nobody. */
+__attribute__((noinline)) static int
+send_here(struct rgm_actor *self, struct rgm_address to,
+          struct rgm_message *message)
 {
     struct rgm_worker *worker = self->worker;
-    int status;
+    int status = send_status(worker, to, message);
 
-    rgi_assert(rgi_is_owner(worker));
-    status = send_status(worker, to, message);
     if (status != 0) {
         rgi_count(worker, refused);
         return status;
@@ -167,6 +188,30 @@ rgm_send_message(struct rgm_actor *self, struct rgm_address to,
     header_set(message, self, RGI_MESSAGE_OUT);
     count_sent(worker, rgm_address_worker(to));
     rgi_post(worker, message, rgm_address_worker(to));
+    return 0;
+}
+
+int
+rgm_send_message(struct rgm_actor *self, struct rgm_address to,
+                 struct rgm_message *message)
+{
+    struct rgm_worker *worker = self->worker;
+    uint32_t destination = rgm_address_worker(to);
+    int status;
+
+    rgi_assert(rgi_is_owner(worker));
+    if (destination == worker->number || destination >= worker->workers_count)
+        return send_here(self, to, message);
+    status = may_send(message) ? rgi_lane_charge(worker, message, destination)
+                               : -EINVAL;
+    if (status != 0) {
+        rgi_count(worker, refused);
+        return status;
+    }
+    message->to = to;
+    header_set(message, self, RGI_MESSAGE_OUT);
+    count_sent(worker, destination);
+    rgi_post_one_way(worker, message, destination);
     return 0;
 }
 
@@ -189,8 +234,8 @@ rgm_broadcast_messages(struct rgm_actor *self,
     rgi_assert(rgi_is_owner(worker));
     for (size_t i = 0; i < count; i++) {
         bool twice = messages[i]->lane != RGI_LANE_NONE;
-        int status = twice ? -EINVAL
-                           : send_status(worker, addresses[i], messages[i]);
+        int status =
+            twice ? -EINVAL : send_status(worker, addresses[i], messages[i]);
 
         if (status != 0) {
             uncharge(worker, messages, i);

@@ -23,46 +23,36 @@
 #include "base/assert.h"
 #include "base/memory.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#define poison(memory, size) ASAN_POISON_MEMORY_REGION(memory, size)
-#define unpoison(memory, size) ASAN_UNPOISON_MEMORY_REGION(memory, size)
-#else
-#define poison(memory, size) ((void)(memory), (void)(size))
-#define unpoison(memory, size) ((void)(memory), (void)(size))
-#endif
-
-struct rgi_slab_block {
-    struct rgi_slab_block *next;
-};
-
 struct rgi_slab_chunk {
     struct rgi_slab_chunk *next;
 };
 
-static size_t
-class_size(unsigned class)
+/* What is in a free list is poisoned, its links included. */
+static void
+list_append(struct rgi_slab_list *list, struct rgi_slab_block *first,
+            struct rgi_slab_block *last)
 {
-    return (size_t)(class + 1) * RGI_SLAB_STEP;
+    if (list->first == NULL) {
+        list->first = first;
+    } else {
+        rgi_slab_unpoison(list->last, sizeof(*list->last));
+        list->last->next = first;
+        rgi_slab_poison(list->last, sizeof(*list->last));
+    }
+    list->last = last;
 }
 
 static void
 free_append(struct rgi_slab *slab, unsigned class, void *memory)
 {
-    struct rgi_slab_list *list = &slab->free[class];
     struct rgi_slab_block *block = memory;
 
-    unpoison(block, sizeof(*block)); /* what is left of a chunk is poisoned */
+    /* What is left of a chunk is poisoned. */
+    rgi_slab_unpoison(block, sizeof(*block));
     block->next = NULL;
-    if (list->first == NULL) {
-        list->first = block;
-    } else {
-        unpoison(list->last, sizeof(*block));
-        list->last->next = block;
-        poison(list->last, sizeof(*block));
-    }
-    list->last = block;
-    poison(block, class_size(class));
+    block->ahead = block;
+    list_append(&slab->free[class], block, block);
+    rgi_slab_poison(block, rgi_slab_class_size(class));
 }
 
 /* Hang a chunk where the runtime finds it at its end. */
@@ -115,14 +105,14 @@ refill(struct rgi_slab *slab)
     store_add(slab->store, chunk);
     slab->fresh = (char *)chunk + RGI_SLAB_STEP;
     slab->fresh_bytes = RGI_SLAB_CHUNK_BYTES - RGI_SLAB_STEP;
-    poison(slab->fresh, slab->fresh_bytes);
+    rgi_slab_poison(slab->fresh, slab->fresh_bytes);
     return true;
 }
 
 static void *
 cut(struct rgi_slab *slab, unsigned class)
 {
-    size_t size_bytes = class_size(class);
+    size_t size_bytes = rgi_slab_class_size(class);
     char *memory;
 
     if (slab->fresh_bytes < size_bytes && !refill(slab))
@@ -130,26 +120,21 @@ cut(struct rgi_slab *slab, unsigned class)
     memory = slab->fresh;
     slab->fresh += size_bytes;
     slab->fresh_bytes -= size_bytes;
-    unpoison(memory, size_bytes);
+    rgi_slab_unpoison(memory, size_bytes);
     return memory;
 }
 
 void *
-rgi_slab_take(struct rgi_slab *slab, size_t size_bytes)
+rgi_slab_take_other(struct rgi_slab *slab, size_t size_bytes)
 {
     unsigned class = rgi_slab_class(size_bytes);
-    struct rgi_slab_block *block;
 
     rgi_assert(size_bytes > 0);
     if (class == RGI_SLAB_LARGE)
         return rgi_alloc_aligned(RGI_SLAB_STEP, size_bytes);
-    if (slab->free[class].first == NULL && !claim_spare(slab, class))
-        return cut(slab, class);
-    block = slab->free[class].first;
-    unpoison(block, class_size(class));
-    slab->free[class].first = block->next;
-    __builtin_prefetch(block->next, 1); /* it may have been away for long */
-    return block;
+    if (claim_spare(slab, class))
+        return rgi_slab_take(slab, size_bytes);
+    return cut(slab, class);
 }
 
 void
@@ -161,6 +146,38 @@ rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes)
         rgi_free(memory);
     else
         free_append(slab, class, memory);
+}
+
+/* Only a sanitizer's build looks at each. */
+static void
+poison_list(struct rgi_slab_block *block, const struct rgi_slab_block *last,
+            unsigned class)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    while (block != last) {
+        struct rgi_slab_block *next = block->next;
+
+        rgi_slab_poison(block, rgi_slab_class_size(class));
+        block = next;
+    }
+    rgi_slab_poison(block, rgi_slab_class_size(class));
+#else
+    (void)block;
+    (void)last;
+    (void)class;
+#endif
+}
+
+void
+rgi_slab_give_list(struct rgi_slab *slab, struct rgi_slab_block *first,
+                   struct rgi_slab_block *last, size_t size_bytes)
+{
+    unsigned class = rgi_slab_class(size_bytes);
+
+    rgi_assert(class != RGI_SLAB_LARGE);
+    rgi_assert_slow(last->next == NULL);
+    list_append(&slab->free[class], first, last);
+    poison_list(first, last, class);
 }
 
 void
@@ -194,7 +211,7 @@ rgi_slab_store_free(struct rgi_slab_store *store)
     while (chunk != NULL) {
         struct rgi_slab_chunk *next = chunk->next;
 
-        unpoison(chunk, RGI_SLAB_CHUNK_BYTES);
+        rgi_slab_unpoison(chunk, RGI_SLAB_CHUNK_BYTES);
         rgi_free(chunk);
         chunk = next;
     }

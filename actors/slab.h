@@ -16,18 +16,41 @@
 
 #include <ringmail/base.h>
 
+#include "base/prefetch.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define rgi_slab_poison(memory, size) ASAN_POISON_MEMORY_REGION(memory, size)
+#define rgi_slab_unpoison(memory, size)                                        \
+    ASAN_UNPOISON_MEMORY_REGION(memory, size)
+#else
+#define rgi_slab_poison(memory, size) ((void)(memory), (void)(size))
+#define rgi_slab_unpoison(memory, size) ((void)(memory), (void)(size))
+#endif
+
 #define RGI_SLAB_STEP 64u
 #define RGI_SLAB_CLASSES 32u /* 64 .. 2048 bytes; larger: one by one */
 #define RGI_SLAB_LARGE RGI_SLAB_CLASSES
 #define RGI_SLAB_CHUNK_BYTES 65536u
 
-struct rgi_slab_block;
 struct rgi_slab_chunk;
+
+/*
+ * A free block. `ahead` is the block that many places behind it in the list, or
+ * itself; it is only ever prefetched. Blocks that were away have been written by
+ * another core: taken one by one, each would be waited for.
+ */
+#define RGI_SLAB_AHEAD 8u
+
+struct rgi_slab_block {
+    struct rgi_slab_block *next;
+    struct rgi_slab_block *ahead;
+};
 
 /* All chunks of a runtime; any thread adds, destroy frees. And blocks that
  * ended on another worker than they were taken on, for whoever runs out. */
 struct rgi_slab_store {
-    struct rgi_slab_chunk *first;                  /* slab-store */
+    struct rgi_slab_chunk *first;                   /* slab-store */
     struct rgi_slab_block *spare[RGI_SLAB_CLASSES]; /* slab-spare */
 };
 
@@ -41,7 +64,7 @@ struct rgi_slab_list {
 
 struct rgi_slab {
     struct rgi_slab_store *store;
-    struct rgi_slab_list free[RGI_SLAB_CLASSES];
+    struct rgi_slab_list free[RGI_SLAB_CLASSES + 1]; /* the last: empty */
     char *fresh; /* the rest of the newest chunk */
     size_t fresh_bytes;
 };
@@ -54,14 +77,39 @@ rgi_slab_class(size_t size_bytes)
     return class < RGI_SLAB_CLASSES ? (unsigned)class : RGI_SLAB_LARGE;
 }
 
+static inline size_t
+rgi_slab_class_size(unsigned class)
+{
+    return (size_t)(class + 1) * RGI_SLAB_STEP;
+}
+
+/* Where there is no free block. Thread: owner. */
+void *rgi_slab_take_other(struct rgi_slab *slab, size_t size_bytes);
+
 /* Memory with undefined content, or NULL. Thread: owner. */
-void *rgi_slab_take(struct rgi_slab *slab, size_t size_bytes);
+static inline void *
+rgi_slab_take(struct rgi_slab *slab, size_t size_bytes)
+{
+    unsigned class = rgi_slab_class(size_bytes);
+    struct rgi_slab_block *block = slab->free[class].first;
+
+    if (__builtin_expect(block == NULL, 0))
+        return rgi_slab_take_other(slab, size_bytes);
+    rgi_slab_unpoison(block, rgi_slab_class_size(class));
+    slab->free[class].first = block->next;
+    rgi_prefetch_write(block->ahead);
+    return block;
+}
+
 /* Give back what was taken with that size. Thread: owner of this slab. */
 void rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes);
+/* Give back a list, oldest first, of blocks that were taken with that size, no
+ * large ones. Thread: owner of this slab. */
+void rgi_slab_give_list(struct rgi_slab *slab, struct rgi_slab_block *first,
+                        struct rgi_slab_block *last, size_t size_bytes);
 /* Give back what another worker took: to the runtime, else the one who always
  * gives would hoard what the one who always takes has to get anew. */
-void rgi_slab_give_away(struct rgi_slab *slab, void *memory,
-                        size_t size_bytes);
+void rgi_slab_give_away(struct rgi_slab *slab, void *memory, size_t size_bytes);
 
 void rgi_slab_store_free(struct rgi_slab_store *store);
 /* Leave it all where it is, for ever: somebody may still write to it. */

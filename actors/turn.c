@@ -101,20 +101,34 @@ sort_one(struct rgm_worker *worker, struct rgm_message *message)
         rgi_deliver(worker, message);
 }
 
+/* The first of a chain, and what follows for the same actor, up to `most`. */
+static inline uint32_t
+sort_run(struct rgm_worker *worker, struct rgi_chain *chain, uint32_t most)
+{
+    uint32_t count = rgi_deliver_run(worker, chain, most);
+
+    if (count > 0)
+        return count;
+    sort_one(worker, rgi_chain_pop(chain));
+    return 1;
+}
+
 static inline void
 sort(struct rgm_worker *worker)
 {
     struct rgi_mail *mail = &worker->mail;
     struct rgm_message *message;
+    struct rgi_chain *run;
     uint32_t left = worker->quota;
 
     rgi_mail_refill(mail);
     while ((message = rgi_mail_next_urgent(mail)) != NULL)
         sort_one(worker, message);
-    while ((message = rgi_mail_next(mail)) != NULL) {
+    while (left > 0 && (run = rgi_mail_one_side(mail)) != NULL)
+        left -= sort_run(worker, run, left);
+    while (left > 0 && (message = rgi_mail_next(mail)) != NULL) {
         sort_one(worker, message);
-        if (--left == 0)
-            break;
+        left--;
     }
 }
 

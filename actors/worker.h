@@ -22,6 +22,7 @@
 #include <ringmail/runtime.h>
 #include <ringmail/stop.h>
 
+#include "actors/bundle.h"
 #include "actors/request.h"
 #include "actors/slab.h"
 #include "base/assert.h"
@@ -232,6 +233,7 @@ struct rgm_worker {
     uint64_t dirty_since_count; /* deliveries by then */
     uint64_t next_look;         /* deliveries at the next look at the clock */
     struct rgi_outbox outboxes[RGM_WORKERS_MAX];
+    struct rgi_bundle bundles[RGM_WORKERS_MAX]; /* for the same outboxes */
     struct rgi_lane *lanes; /* two per destination */
     struct rgi_hold *holds; /* open ones */
     uint32_t messages_out;
@@ -330,6 +332,11 @@ static inline void rgi_post(struct rgm_worker *worker,
                             struct rgm_message *message, uint32_t destination);
 void rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
                   uint32_t destination);
+/* The same for a one-way message to another worker. */
+void rgi_post_one_way(struct rgm_worker *worker, struct rgm_message *message,
+                      uint32_t destination);
+/* A one-way message was handled: home, with others if it may. */
+void rgi_send_back(struct rgm_worker *worker, struct rgm_message *message);
 /* Turn a message home, from wherever it is. */
 void rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
                    int status);
@@ -385,9 +392,6 @@ int rgi_lease_holders_start(struct rgm_worker *worker,
 
 /* ---- lane.c ---- */
 
-/* Charge, or say why not: -EAGAIN. */
-int rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
-                    uint32_t destination);
 /* Charge now or wait in line; true when it may be posted at once. */
 bool rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
                     uint32_t destination);
@@ -405,6 +409,9 @@ void rgi_hold_release(struct rgm_worker *worker, struct rgi_hold *hold,
                       struct rgm_address to);
 /* Credit what came home, and send on those who waited for it. */
 void rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message);
+/* The same for so many of one size. */
+void rgi_lane_credit_many(struct rgm_worker *worker, uint16_t name,
+                          uint32_t count, uint32_t each_bytes);
 
 /* ---- slots.c ---- */
 
@@ -471,6 +478,11 @@ void rgi_dispatch_free_all(struct rgi_dispatch *first);
 void rgi_slot_withdraw(struct rgm_worker *worker, struct rgm_message *message);
 /* Mail for an address on this worker. */
 void rgi_deliver(struct rgm_worker *worker, struct rgm_message *message);
+/* What stands at the head of a chain of mail for one live actor, all of one
+ * type, goes into its line in one piece. Returns: how many, at most `most`; 0
+ * when the first is something else. */
+uint32_t rgi_deliver_run(struct rgm_worker *worker, struct rgi_chain *chain,
+                         uint32_t most);
 /* Put something in an actor's line and the actor in the ready list. */
 static inline void rgi_actor_wake(struct rgm_worker *worker,
                                   struct rgm_actor *actor);
@@ -499,16 +511,23 @@ rgi_actor_wake(struct rgm_worker *worker, struct rgm_actor *actor)
 }
 
 static inline void
+rgi_actor_push_all(struct rgm_worker *worker, struct rgm_actor *actor,
+                   struct rgm_message *first, struct rgm_message *last)
+{
+    last->next = NULL;
+    if (actor->mail_first == NULL)
+        actor->mail_first = first;
+    else
+        actor->mail_last->next = first;
+    actor->mail_last = last;
+    rgi_actor_wake(worker, actor);
+}
+
+static inline void
 rgi_actor_push(struct rgm_worker *worker, struct rgm_actor *actor,
                struct rgm_message *message)
 {
-    message->next = NULL;
-    if (actor->mail_first == NULL)
-        actor->mail_first = message;
-    else
-        actor->mail_last->next = message;
-    actor->mail_last = message;
-    rgi_actor_wake(worker, actor);
+    rgi_actor_push_all(worker, actor, message, message);
 }
 
 /* Put messages before all that an actor has in its line. */

@@ -107,6 +107,20 @@ rgi_mail_next(struct rgi_mail *mail)
     return rgi_chain_pop(&mail->mail[side]);
 }
 
+/* The chain of the only side that has mail; NULL when none or both have. What
+ * is taken from it counts as a turn of its side. Thread: owner. */
+static inline struct rgi_chain *
+rgi_mail_one_side(struct rgi_mail *mail)
+{
+    enum rgi_side side =
+        mail->mail[RGI_LOCAL].first != NULL ? RGI_LOCAL : RGI_REMOTE;
+
+    if (mail->mail[!side].first != NULL || mail->mail[side].first == NULL)
+        return NULL;
+    mail->first_side = (enum rgi_side)!side;
+    return &mail->mail[side];
+}
+
 /* Whether anything taken or posted is unserved: such a worker may not sleep. */
 static inline bool
 rgi_mail_pending(const struct rgi_mail *mail)

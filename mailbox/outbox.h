@@ -14,6 +14,7 @@
 
 #include <ringmail/message.h>
 
+#include "base/prefetch.h"
 #include "mailbox/inbox.h"
 #include "mailbox/mail.h"
 
@@ -33,9 +34,9 @@
 #define RGI_LINE_BITS 6
 
 struct rgi_outbox {
-    struct rgm_message *newest;
+    _Alignas(RGI_CACHE_PAIR) struct rgm_message *newest;
     struct rgm_message *oldest;
-    uint32_t count;
+    uint32_t count; /* messages, also those that travel with another */
     struct rgm_message *recent[RGI_OUTBOX_AHEAD];
 };
 
@@ -59,8 +60,7 @@ rgi_ahead_prefetch(const struct rgm_message *message)
 {
     intptr_t bytes = (intptr_t)rgi_ahead(message) * (1 << RGI_LINE_BITS);
 
-    __builtin_prefetch((const void *)((uintptr_t)message + (uintptr_t)bytes),
-                       1);
+    rgi_prefetch_write((const void *)((uintptr_t)message + (uintptr_t)bytes));
 }
 
 static inline int32_t
@@ -70,9 +70,10 @@ rgi_lines_between(const struct rgm_message *from, const struct rgm_message *to)
                      (uint32_t)((uintptr_t)from >> RGI_LINE_BITS));
 }
 
-/* First of two steps: the last that is written to the message itself. */
-static inline void
-rgi_outbox_hint(struct rgi_outbox *outbox, struct rgm_message *message)
+/* Where the message that many before this one is; this one is remembered. A
+ * message with which others travel leaves gaps, and hints that are old. */
+static inline int32_t
+rgi_outbox_distance(struct rgi_outbox *outbox, struct rgm_message *message)
 {
     struct rgm_message **place =
         &outbox->recent[outbox->count % RGI_OUTBOX_AHEAD];
@@ -80,24 +81,42 @@ rgi_outbox_hint(struct rgi_outbox *outbox, struct rgm_message *message)
                         ? 0
                         : rgi_lines_between(message, *place);
 
+    *place = message;
+    return lines;
+}
+
+/* First of two steps: the last that is written to the message itself. */
+static inline void
+rgi_outbox_hint(struct rgi_outbox *outbox, struct rgm_message *message)
+{
+    int32_t lines;
+
     if (message->type->kind == RGM_KIND_CONTROL)
         return;
-    *place = message;
+    lines = rgi_outbox_distance(outbox, message);
     if (message->flags & RGI_MESSAGE_URGENT)
         rgi_ahead_set_home(message, lines);
     else
         message->status = lines;
 }
 
-/* Second step: only the link is written. */
+/* Second step: only the link is written. With the message travel `count`,
+ * itself included. */
 static inline void
-rgi_outbox_link(struct rgi_outbox *outbox, struct rgm_message *message)
+rgi_outbox_link_many(struct rgi_outbox *outbox, struct rgm_message *message,
+                     uint32_t count)
 {
     message->next = outbox->newest;
     if (outbox->newest == NULL)
         outbox->oldest = message;
     outbox->newest = message;
-    outbox->count++;
+    outbox->count += count;
+}
+
+static inline void
+rgi_outbox_link(struct rgi_outbox *outbox, struct rgm_message *message)
+{
+    rgi_outbox_link_many(outbox, message, 1);
 }
 
 static inline void

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RGI_ACTORS_LANE_H
+#define RGI_ACTORS_LANE_H
+
+/*
+ * lane.h - may this message go?
+ *
+ * What every send asks, in place; who waits, and credit, are in lane.c.
+ */
+
+#include <errno.h>
+
+#include "actors/worker.h"
+
+/* The lanes with a destination lie side by side: the ordinary one, and that of
+ * types answered late. A lane's name is its place, from 1. */
+static inline struct rgi_lane *
+rgi_lane_of(struct rgm_worker *worker, const struct rgm_message *message,
+            uint32_t destination, uint16_t *ret_name)
+{
+    uint32_t place = 2 * destination + message->type->late;
+
+    *ret_name = (uint16_t)(place + 1);
+    return &worker->lanes[place];
+}
+
+static inline bool
+rgi_lane_fits(const struct rgm_worker *worker, const struct rgi_lane *lane,
+              const struct rgm_message *message)
+{
+    if (lane->count == 0)
+        return true;
+    return lane->count < worker->lane_messages &&
+           lane->bytes + message->charged_bytes <= worker->lane_bytes;
+}
+
+static inline void
+rgi_lane_put(struct rgi_lane *lane, struct rgm_message *message, uint16_t name)
+{
+    lane->count++;
+    lane->bytes += message->charged_bytes;
+    message->lane = name;
+}
+
+/* Charge, or say why not: -EAGAIN. */
+static inline int
+rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
+                uint32_t destination)
+{
+    uint16_t name;
+    struct rgi_lane *lane = rgi_lane_of(worker, message, destination, &name);
+
+    if (lane->waiting.first != NULL || !rgi_lane_fits(worker, lane, message))
+        return -EAGAIN;
+    rgi_lane_put(lane, message, name);
+    return 0;
+}
+
+#endif /* RGI_ACTORS_LANE_H */
