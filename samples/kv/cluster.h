@@ -3,12 +3,13 @@
 #define KV_CLUSTER_H
 
 /*
- * cluster.h - who owns a key, and what do the actors of one worker share?
+ * cluster.h - who is there, and what do the actors of one worker share?
  *
- *     key --hash--> slot --> worker --> its shard
+ *     key --hash--> slot --> worker --> its shard        <ringmail/shards.h>
  *
  * struct cluster is written before the first connection and constant from then
- * on. Each struct kv_worker is touched by the actors of that worker alone.
+ * on. Each struct kv_worker is touched by the actors of that worker alone;
+ * struct roster by those of worker 0.
  *
  * When the server stops, who goes last? Connections finish what they have and
  * go; the acceptor of a worker goes when its last connection has (`emptied`);
@@ -17,6 +18,7 @@
  */
 
 #include <ringmail/runtime.h>
+#include <ringmail/shards.h>
 #include <ringmail/stream.h>
 
 #include "samples/kv/bytes.h"
@@ -24,8 +26,12 @@
 
 struct flight;
 
-/* How the keys' hashes are dealt out: the top bits of the hash are the slot. */
-#define CLUSTER_SLOT_BITS 14
+/* A connection to its worker's shard: the last group that had gone directly to
+ * one shard is home. */
+struct drained {
+    struct rgm_request request;
+};
+RGM_REQUEST(drained);
 
 /* The limits, with their defaults; 0 in an option means the default. */
 struct limits {
@@ -49,8 +55,17 @@ struct kv_worker {
     _Alignas(64) const struct cluster *cluster;
     struct rgm_pool *pool;
     struct rgm_address acceptor;
-    const struct store *store; /* the shard's; to look ahead in, no more */
+    struct rgm_shard *slots;   /* the shard's: whom to ask */
+    const struct store *store; /* likewise; to look ahead in, no more */
     struct store_ahead ahead;
+    /* Groups of keys that one shard has may go to it directly, except while
+     * slots move. Of shard.c and connection.c. */
+    bool direct;
+    bool gated; /* the shard waits for those that are out */
+    uint32_t direct_out;
+    struct drained drained;
+    uint32_t owners_count;  /* workers that own keys, as far as is known */
+    uint32_t members_count; /* and all */
     /* Of connection.c and acceptor.c. */
     uint32_t connections_count;
     bool retiring; /* the acceptor waits for the last connection */
@@ -62,16 +77,23 @@ struct kv_worker {
     uint64_t commands_total;
 };
 
+/* Who is there: worker i has the shard shards[i]. Worker 0's alone. */
+struct roster {
+    uint32_t members_count;
+    uint32_t acceptors_count; /* fewer only while workers come */
+    struct rgm_address shards[RGM_WORKERS_MAX];
+};
+
 struct cluster {
-    uint32_t workers_count;
-    uint16_t port;
+    struct rgm_endpoint endpoint; /* where it listens */
     struct limits limits;
     uint64_t started_ns;
     const char *provider;
     struct rgm_address sequencer;
+    struct rgm_address manager;
     struct rgm_address server;
-    struct rgm_address shards[RGM_WORKERS_MAX];
-    struct kv_worker *workers; /* workers_count of them */
+    struct roster *roster;
+    struct kv_worker *workers; /* RGM_WORKERS_MAX of them */
 };
 
 /* A connection to its worker's acceptor: the last one has closed. */
@@ -85,21 +107,5 @@ struct retired {
     struct rgm_request request;
 };
 RGM_REQUEST(retired);
-
-static inline uint32_t
-cluster_shard(const struct cluster *cluster, uint64_t hash)
-{
-    uint64_t slot = hash >> (64 - CLUSTER_SLOT_BITS);
-
-    return (uint32_t)((slot * cluster->workers_count) >> CLUSTER_SLOT_BITS);
-}
-
-static inline uint64_t
-cluster_all(const struct cluster *cluster)
-{
-    return cluster->workers_count == 64
-               ? UINT64_MAX
-               : (UINT64_C(1) << cluster->workers_count) - 1;
-}
 
 #endif /* KV_CLUSTER_H */

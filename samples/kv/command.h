@@ -9,14 +9,17 @@
  *     struct group     several keys, or all: to the one shard that owns them
  *                      all, or to the sequencer, which asks those that do
  *     struct part      the sequencer's, to one of those shards: several groups
+ *     struct pause     the manager's, to the sequencer: slots are to move
+ *     struct gate      the manager's, to every shard: slots begin to move, or
+ *                      have moved
  *
  * Each is a request and comes home with its answer in it. Short keys and values
  * are copied into the record; longer ones stay where they arrived and the
  * record holds a view of that.
  */
 
-#include <ringmail/actor.h>
 #include <ringmail/lease.h>
+#include <ringmail/shards.h>
 
 #include "samples/kv/bytes.h"
 #include "samples/kv/store.h"
@@ -45,7 +48,9 @@ enum operation {
     /* of all */
     OP_COUNT,
     OP_FLUSH,
-    OP_INFO
+    OP_INFO,
+    /* of none: the manager's */
+    OP_WORKERS
 };
 
 /* Conditions and options of a command. */
@@ -74,7 +79,7 @@ enum reply_kind {
 
 struct command {
     struct rgm_request request;
-    uint64_t hash;
+    uint64_t hash; /* first: see RGM_SHARDED */
     struct bytes key;
     struct bytes value; /* to set; in the reply of REPLY_BYTES, REPLY_RAW */
     int64_t number;     /* to add; the reply of REPLY_NUMBER */
@@ -88,6 +93,7 @@ struct command {
     char bytes[];  /* COMMAND_BYTES, or what a raw reply needs */
 };
 RGM_REQUEST(command);
+RGM_SHARDED(command);
 
 /* One key of a group. */
 struct item {
@@ -107,6 +113,8 @@ enum {
     SUM_EXPIRED,
     SUM_CONNECTIONS,
     SUM_COMMANDS,
+    SUM_SLOTS_MOVED,
+    SUM_HELD_NS, /* the longest: not added */
     SUMS_COUNT
 };
 
@@ -114,7 +122,9 @@ struct group {
     struct rgm_request request;
     uint8_t operation;
     uint8_t flags;
+    bool sequenced; /* asked of the sequencer (or manager), not of a shard */
     uint32_t items_count;
+    uint32_t workers; /* OP_WORKERS: how many are wanted */
     uint32_t own_bytes;
     uint64_t shards; /* bit i: shard i takes part */
     uint64_t sums[SUMS_COUNT];
@@ -156,6 +166,24 @@ struct part {
     uint32_t phase;
 };
 RGM_REQUEST_LATE(part);
+
+/* Asked twice, as a part: answered when no batch is in progress, and none is
+ * begun until it comes again. */
+struct pause {
+    struct rgm_request request;
+    bool over;
+};
+RGM_REQUEST_LATE(pause);
+
+/* While it is shut, groups of several keys go by the sequencer. Answered when
+ * no other is out. */
+struct gate {
+    struct rgm_request request;
+    bool shut;
+    uint32_t owners_count;
+    uint32_t members_count;
+};
+RGM_REQUEST_LATE(gate);
 
 /*
  * Carry out on one store. Afterwards the record holds the reply, and no view

@@ -129,31 +129,66 @@ static const struct {
 };
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
+struct found {
+    char text[PLAN_RAW_MAX / 2];
+    size_t length;
+    int count;
+};
+
+static void
+found_add(struct plan *plan, struct found *found, const char *name,
+          const char *value)
+{
+    bool wanted = false;
+
+    for (uint32_t i = 2; i < arguments_count(plan); i++)
+        wanted = wanted || bytes_is(argument(plan, i), "*") ||
+                 bytes_is(argument(plan, i), name);
+    if (!wanted)
+        return;
+    found->length += (size_t)snprintf(found->text + found->length,
+                                      sizeof(found->text) - found->length,
+                                      "$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+                                      strlen(name), name, strlen(value), value);
+    found->count += 2;
+}
+
 static void
 make_config_get(struct plan *plan)
 {
-    char found[PLAN_RAW_MAX / 2];
-    size_t length = 0;
-    int count = 0;
+    struct found found = {.text = ""};
+    char workers[16];
 
-    found[0] = '\0';
-    for (size_t at = 0; at < SETTINGS_COUNT; at++) {
-        bool wanted = false;
-
-        for (uint32_t i = 2; i < arguments_count(plan); i++)
-            wanted = wanted || bytes_is(argument(plan, i), "*") ||
-                     bytes_is(argument(plan, i), settings[at].name);
-        if (!wanted)
-            continue;
-        length += (size_t)snprintf(
-            found + length, sizeof(found) - length,
-            "$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(settings[at].name),
-            settings[at].name, strlen(settings[at].value), settings[at].value);
-        count += 2;
-    }
+    for (size_t at = 0; at < SETTINGS_COUNT; at++)
+        found_add(plan, &found, settings[at].name, settings[at].value);
+    snprintf(workers, sizeof(workers), "%u", plan->worker->owners_count);
+    found_add(plan, &found, "workers", workers);
     plan->raw_bytes = (size_t)snprintf(plan->raw, sizeof(plan->raw),
-                                       "*%d\r\n%s", count, found);
+                                       "*%d\r\n%s", found.count, found.text);
     plan->kind = PLAN_RAW;
+}
+
+/* Of what there is only the number of workers can be changed. */
+static void
+make_config_set(struct plan *plan)
+{
+    struct bytes name = argument(plan, 2);
+    int64_t count = 0;
+
+    if (arguments_count(plan) != 4 || !bytes_is(name, "workers"))
+        raw_error(plan,
+                  "-ERR Unknown option or number of arguments for CONFIG SET - "
+                  "'%.*s'",
+                  name.length_bytes > 128 ? 128 : (int)name.length_bytes,
+                  name.data);
+    else if (!bytes_to_number(argument(plan, 3), &count) || count < 1 ||
+             count > RGM_WORKERS_MAX)
+        raw_error(plan,
+                  "-ERR CONFIG SET failed (possibly related to argument "
+                  "'workers') - argument must be between 1 and %d inclusive",
+                  RGM_WORKERS_MAX);
+    else
+        make_workers(plan, (uint32_t)count);
 }
 
 void
@@ -162,6 +197,10 @@ make_config(struct plan *plan, const struct verb *verb)
     (void)verb;
     if (bytes_is(argument(plan, 1), "resetstat"))
         raw_ok(plan);
+    else if (bytes_is(argument(plan, 1), "set") && arguments_count(plan) > 3)
+        make_config_set(plan);
+    else if (bytes_is(argument(plan, 1), "set"))
+        raw_bad_arity(plan, "config|set");
     else if (!bytes_is(argument(plan, 1), "get"))
         raw_bad_subcommand(plan, "CONFIG");
     else if (arguments_count(plan) < 3)

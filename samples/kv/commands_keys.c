@@ -4,8 +4,9 @@
  * commands_keys.c - which commands ask the owners of keys, and what?
  *
  * Each looks at its arguments and makes a command for the shard of its key, or
- * a group for the shards of its keys, or says what is wrong. Errors are found
- * in the order in which Redis finds them, in its words.
+ * a group for the shards of its keys, or says what is wrong. To whom it goes is
+ * looked up when it is asked. Errors are found in the order in which Redis finds
+ * them, in its words.
  */
 
 #include <time.h>
@@ -20,11 +21,10 @@
 static struct command *
 command_make(struct plan *plan, const struct verb *verb, struct bytes value)
 {
-    const struct cluster *cluster = plan->worker->cluster;
+    struct kv_worker *worker = plan->worker;
     struct command *command = command_take(plan->self, COMMAND_BYTES);
     struct bytes key = argument(plan, 1);
     size_t own_bytes = 0;
-    uint32_t shard;
 
     plan->command = command;
     plan->kind = command != NULL ? PLAN_COMMAND : PLAN_FAILED;
@@ -45,11 +45,8 @@ command_make(struct plan *plan, const struct verb *verb, struct bytes value)
         command->view = resp_hold(plan->resp, &own_bytes);
         command->own_bytes = (uint32_t)own_bytes;
     }
-    shard = cluster_shard(cluster, command->hash);
-    if (shard == plan->worker->number)
-        store_look_ahead(plan->worker->store, &plan->worker->ahead,
-                         command->hash);
-    rgm_request_to(&command->request, cluster->shards[shard]);
+    if (rgm_shard_owner(worker->slots, command->hash) == worker->number)
+        store_look_ahead(worker->store, &worker->ahead, command->hash);
     return command;
 }
 
@@ -293,27 +290,13 @@ group_make(struct plan *plan, uint8_t operation, uint32_t count)
     return group;
 }
 
-static void
-group_address(struct plan *plan, struct group *group, uint64_t shards)
-{
-    const struct cluster *cluster = plan->worker->cluster;
-    bool one = (shards & (shards - 1)) == 0;
-
-    group->shards = shards;
-    rgm_request_to(&group->request,
-                   one ? cluster->shards[__builtin_ctzll(shards)]
-                       : cluster->sequencer);
-}
-
 /* `step` arguments to an item: its key, and for 2 its value. */
 static void
 make_items(struct plan *plan, const struct verb *verb, uint32_t step)
 {
-    const struct cluster *cluster = plan->worker->cluster;
     uint32_t count = (arguments_count(plan) - 1) / step;
     struct group *group = group_make(plan, verb->operation, count);
     size_t own_bytes = 0;
-    uint64_t shards = 0;
 
     if (group == NULL)
         return;
@@ -321,18 +304,11 @@ make_items(struct plan *plan, const struct verb *verb, uint32_t step)
     group->own_bytes = (uint32_t)own_bytes;
     for (uint32_t i = 0; i < count; i++) {
         struct bytes key = argument(plan, 1 + i * step);
-        uint64_t hash = store_hash(key);
 
-        group->items[i] = (struct item){
-            .hash = hash,
-            .key = key,
-            .shard = cluster_shard(cluster, hash),
-        };
+        group->items[i] = (struct item){.hash = store_hash(key), .key = key};
         if (step == 2)
             group->items[i].value = argument(plan, 2 + i * step);
-        shards |= UINT64_C(1) << group->items[i].shard;
     }
-    group_address(plan, group, shards);
 }
 
 void
@@ -368,10 +344,7 @@ make_one_or_more(struct plan *plan, const struct verb *verb)
 void
 make_all(struct plan *plan, const struct verb *verb)
 {
-    struct group *group = group_make(plan, verb->operation, 0);
-
-    if (group != NULL)
-        group_address(plan, group, cluster_all(plan->worker->cluster));
+    (void)group_make(plan, verb->operation, 0);
 }
 
 void
@@ -398,4 +371,15 @@ make_info(struct plan *plan, const struct verb *verb)
     make_all(plan, verb);
     if (plan->kind == PLAN_GROUP)
         plan->group->flags = sections;
+}
+
+/* ---------------------------------------------------------------------- of none */
+
+void
+make_workers(struct plan *plan, uint32_t workers_count)
+{
+    struct group *group = group_make(plan, OP_WORKERS, 0);
+
+    if (group != NULL)
+        group->workers = workers_count;
 }

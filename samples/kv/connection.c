@@ -18,9 +18,11 @@
  * its memory is bounded, the others do not notice.
  *
  * A command of keys on several workers takes the road through the sequencer,
- * everything else goes straight to its shard. Each road keeps the order, but
- * between the two there is none: so a command that takes another road than
- * those that are out waits for their answers, and what is behind it waits, too.
+ * and so does every command of several keys while slots move; everything else
+ * goes straight to its shard. Each road keeps the order, also while its slot
+ * moves (<ringmail/shards.h>), but between the two there is none: so a command
+ * that takes another road than those that are out waits for their answers, and
+ * what is behind it waits, too.
  *
  * How it ends:
  *   the peer sends no more   what it sent is answered, then closed
@@ -42,6 +44,7 @@
 #include "samples/kv/output.h"
 #include "samples/kv/reply.h"
 #include "samples/kv/resp.h"
+#include "samples/kv/route.h"
 
 /* Below this it is not worth it to read a bulk string to its place. */
 #define READ_TO_PLACE_MIN POOL_SLOT_BYTES
@@ -93,6 +96,7 @@ RGM_ANSWER(connection, rgm_shutdown, on_shutdown);
 RGM_ANSWER(connection, rgm_close, on_closed);
 RGM_ANSWER(connection, rgm_sleep, on_grace_over);
 RGM_ANSWER(connection, emptied, on_emptied);
+RGM_ANSWER(connection, drained, on_drained);
 
 const struct rgm_behaviour connection_behaviour = {
     .name = "connection",
@@ -118,8 +122,7 @@ connection_make(struct connection *self, const struct connected *connected)
     resp_init(&self->resp, limits->bulk_bytes);
     worker->connections_count++;
     worker->connections_total++;
-    self->id = worker->connections_total * worker->cluster->workers_count +
-               worker->number;
+    self->id = worker->connections_total * RGM_WORKERS_MAX + worker->number;
     return 0;
 }
 
@@ -200,33 +203,30 @@ answer_echo(struct connection *self, struct bytes bytes)
                     RGM_REPLY(connection, command, on_command));
 }
 
-static bool
-is_sequenced(const struct group *group)
-{
-    return (group->shards & (group->shards - 1)) != 0;
-}
-
 static void
 ask_command(struct connection *self, struct command *command)
 {
     if (self->sequenced > 0)
         self->waiting = &command->request;
     else
-        rgm_ask_in(self, &self->order, command,
-                   RGM_REPLY(connection, command, on_command));
+        rgm_shard_ask_in(self, self->worker->slots, &self->order, command,
+                         RGM_REPLY(connection, command, on_command));
 }
 
 static void
 ask_group(struct connection *self, struct group *group)
 {
-    bool sequenced = is_sequenced(group);
-
+    group_route(group, self->worker);
     /* Is anything out by the other road? */
-    if (sequenced ? self->order.count > self->sequenced : self->sequenced > 0) {
+    if (group->sequenced ? self->order.count > self->sequenced
+                         : self->sequenced > 0) {
         self->waiting = &group->request;
         return;
     }
-    self->sequenced += sequenced;
+    if (group->sequenced)
+        self->sequenced++;
+    else
+        self->worker->direct_out++;
     rgm_ask_in(self, &self->order, group,
                RGM_REPLY(connection, group, on_group));
 }
@@ -319,12 +319,35 @@ on_command(struct connection *self, struct command *command)
     command_give(&self->actor, command);
 }
 
+/* Slots are to move, and wait for this. */
+static void
+tell_drained(struct connection *self)
+{
+    struct kv_worker *worker = self->worker;
+
+    drained_prepare(&worker->drained,
+                    rgm_shard_address(worker->slots, worker->number));
+    rgm_ask(self, &worker->drained, RGM_REPLY(connection, drained, on_drained));
+}
+
+static void
+on_drained(struct connection *self, struct drained *drained)
+{
+    (void)self;
+    (void)drained;
+}
+
 static void
 on_group(struct connection *self, struct group *group)
 {
+    struct kv_worker *worker = self->worker;
+
     if (!self->broken)
         reply_group(&self->output, self->worker, group, rgm_now(&self->actor));
-    self->sequenced -= is_sequenced(group);
+    if (group->sequenced)
+        self->sequenced--;
+    else if (--worker->direct_out == 0 && worker->gated)
+        tell_drained(self);
     group_clear(group);
     group_give(&self->actor, group);
 }

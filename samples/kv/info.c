@@ -63,15 +63,18 @@ resident_bytes(void)
 }
 
 static void
-server(struct text *text, const struct cluster *cluster, uint64_t now_ns)
+server(struct text *text, const struct kv_worker *worker, uint64_t now_ns)
 {
+    const struct cluster *cluster = worker->cluster;
+
     text_add(text,
              "# Server\r\nredis_version:%s\r\nserver_name:ringmail-kv\r\n"
              "redis_mode:standalone\r\nmultiplexing_api:%s\r\n"
              "process_id:%ld\r\ntcp_port:%u\r\nworkers:%" PRIu32 "\r\n"
-             "uptime_in_seconds:%" PRIu64 "\r\n",
+             "worker_threads:%" PRIu32 "\r\nuptime_in_seconds:%" PRIu64 "\r\n",
              INFO_REDIS_VERSION, cluster->provider, (long)getpid(),
-             cluster->port, cluster->workers_count,
+             cluster->endpoint.port, worker->owners_count,
+             worker->members_count,
              (now_ns - cluster->started_ns) / RGM_NS_PER_S);
 }
 
@@ -97,7 +100,7 @@ info_write(const struct kv_worker *worker, uint64_t now_ns,
         if (text.length > 0)
             text_add(&text, "\r\n");
         if (section == INFO_SERVER)
-            server(&text, worker->cluster, now_ns);
+            server(&text, worker, now_ns);
         if (section == INFO_CLIENTS)
             text_add(&text, "# Clients\r\nconnected_clients:%" PRIu64 "\r\n",
                      sums[SUM_CONNECTIONS]);
@@ -107,10 +110,13 @@ info_write(const struct kv_worker *worker, uint64_t now_ns,
                      "\r\nused_memory_rss:%" PRIu64 "\r\nmaxmemory:0\r\n",
                      resident_bytes(), resident_bytes());
         if (section == INFO_STATS)
-            text_add(&text,
-                     "# Stats\r\ntotal_commands_processed:%" PRIu64
-                     "\r\nexpired_keys:%" PRIu64 "\r\n",
-                     sums[SUM_COMMANDS], sums[SUM_EXPIRED]);
+            text_add(
+                &text,
+                "# Stats\r\ntotal_commands_processed:%" PRIu64
+                "\r\nexpired_keys:%" PRIu64 "\r\nslots_moved:%" PRIu64
+                "\r\nslot_longest_hold_us:%" PRIu64 "\r\nslots_moving:%d\r\n",
+                sums[SUM_COMMANDS], sums[SUM_EXPIRED], sums[SUM_SLOTS_MOVED],
+                sums[SUM_HELD_NS] / RGM_NS_PER_US, worker->direct ? 0 : 1);
         if (section == INFO_KEYSPACE)
             keyspace(&text, sums);
     }

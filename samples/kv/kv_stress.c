@@ -17,14 +17,10 @@
  * How long: the MSETs of step 2, rgi_scale(20000).
  */
 
-#include <hiredis/hiredis.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/cases.h"
+#include "samples/kv/kv_driver.h"
 
 #define KEYS 8
 #define BALLAST 10000
@@ -32,7 +28,6 @@
 #define PIPELINE 32
 #define READERS 2
 
-static int port;
 static uint64_t rounds;
 static uint64_t increments;
 static int running = 1;
@@ -47,38 +42,6 @@ still_running(void)
     result = running != 0;
     pthread_mutex_unlock(&mutex);
     return result;
-}
-
-static redisContext *
-connected(void)
-{
-    struct timeval limit = {RGI_CASE_LIMIT_S, 0};
-    redisContext *client = redisConnectWithTimeout("127.0.0.1", port, limit);
-
-    rgi_check(client != NULL && client->err == 0);
-    rgi_check(redisSetTimeout(client, limit) == REDIS_OK);
-    return client;
-}
-
-static uint64_t
-random_next(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-static long long
-number_of(const redisReply *reply)
-{
-    char *end;
-    long long number;
-
-    rgi_check(reply != NULL && reply->type == REDIS_REPLY_STRING);
-    number = strtoll(reply->str, &end, 10);
-    rgi_check(*end == '\0');
-    return number;
 }
 
 static void *
@@ -207,39 +170,6 @@ check_counters(void)
     redisFree(client);
 }
 
-/* Returns its process, once it listens. Exits when it cannot be had. */
-static pid_t
-start_server(char **command)
-{
-    int ends[2];
-    char line[256];
-    FILE *output;
-    pid_t pid;
-    int status;
-
-    rgi_check(pipe(ends) == 0);
-    pid = fork();
-    rgi_check(pid >= 0);
-    if (pid == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        execv(command[0], command);
-        _exit(127);
-    }
-    close(ends[1]);
-    output = fdopen(ends[0], "r");
-    rgi_check(output != NULL);
-    if (fgets(line, sizeof(line), output) == NULL) {
-        rgi_check(waitpid(pid, &status, 0) == pid);
-        exit(WIFEXITED(status) && WEXITSTATUS(status) == 1 ? 77 : 1);
-    }
-    rgi_check(strrchr(line, ':') != NULL);
-    port = (int)strtol(strrchr(line, ':') + 1, NULL, 10);
-    fclose(output);
-    return pid;
-}
-
 static void
 set_first_row(void)
 {
@@ -261,7 +191,6 @@ main(int argc, char **argv)
     pthread_t threads[1 + 3 * READERS];
     size_t count = 0;
     pid_t pid;
-    int status;
 
     rgi_check(argc > 1);
     rounds = rgi_scale(20000);
@@ -274,9 +203,7 @@ main(int argc, char **argv)
     for (size_t i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     check_counters();
-    rgi_check(kill(pid, SIGTERM) == 0);
-    rgi_check(waitpid(pid, &status, 0) == pid);
-    rgi_check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    stop_server(pid);
     printf("%" PRIu64 " rows, %" PRIu64 " increments\n", rounds, increments);
     return 0;
 }

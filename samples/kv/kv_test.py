@@ -694,6 +694,36 @@ def redis_tools_work(server):
 # ----------------------------------------------------------------- the ends
 
 @case
+def config_set_moves_keys(server):
+    client = server.client()
+    check(client.ask("FLUSHALL") == "OK")
+    name, before = client.ask("CONFIG", "GET", "workers")
+    check(name == b"workers")
+    for i in range(2000):
+        client.send(encode("SET", "moved:%d" % i, i))
+    for i in range(2000):
+        check(client.reply() == "OK")
+    check(client.ask("PEXPIRE", "moved:7", 1000000) == 1)
+    check(client.ask("SET", "moved:gone", "x", "PX", 300) == "OK")
+    for count in (1, 3, 2, int(before)):
+        check(client.ask("CONFIG", "SET", "workers", count) == "OK")
+        check(client.ask("CONFIG", "GET", "workers")[1] == b"%d" % count)
+        check(b"\nworkers:%d\r" % count in client.ask("INFO"))
+        keys = ["moved:%d" % i for i in range(2000)]
+        check(client.ask("MGET", *keys) == [b"%d" % i for i in range(2000)])
+        check(client.ask("DBSIZE") in (2000, 2001))
+        check(0 < client.ask("PTTL", "moved:7") <= 1000000)
+        check(server.client().ask("GET", "moved:9") == b"9")
+    while client.ask("EXISTS", "moved:gone"):
+        pass
+    check(client.ask("DBSIZE") == 2000)
+    check(client.ask("FLUSHALL") == "OK" and client.ask("DBSIZE") == 0)
+    for words in (("workers", 0), ("workers", 65), ("workers", "x"),
+                  ("maxmemory", 1)):
+        check(isinstance(client.ask("CONFIG", "SET", *words), Failure), words)
+
+
+@case
 def info_counts(server):
     client = server.client()
     client.ask("FLUSHALL")

@@ -6,8 +6,8 @@
  * 1. Read the options; start the workers in the background.
  * 2. Ask every worker to listen, all on one port: the kernel deals the
  *    connections out.
- * 3. Spawn a shard and an acceptor on every worker, and on worker 0 the
- *    sequencer and the server.
+ * 3. Spawn a shard on every worker, deal the slots out, then spawn an acceptor
+ *    on every worker, and on worker 0 the sequencer, the manager and the server.
  * 4. Say where it listens, and wait. SIGTERM and SIGINT stop it: what was
  *    received is answered, then all actors end, then the exit status is 0.
  */
@@ -24,6 +24,7 @@
 
 #include "samples/kv/acceptor.h"
 #include "samples/kv/commands.h"
+#include "samples/kv/manager.h"
 #include "samples/kv/output.h"
 #include "samples/kv/resp.h"
 #include "samples/kv/server.h"
@@ -37,7 +38,8 @@ struct options {
     struct limits limits;
 };
 
-static struct cluster cluster;
+static struct roster roster;
+static struct cluster cluster = {.roster = &roster};
 static struct rgm_runtime *runtime;
 
 /* -------------------------------------------------------------------- options */
@@ -223,53 +225,50 @@ start_runtime(const struct options *options)
 static void
 make_cluster(const struct options *options)
 {
-    struct rgm_pool_options pool = {
-        .name = "input",
-        .slots_count = POOL_SLOTS,
-        .slot_size_bytes = POOL_SLOT_BYTES,
-    };
+    const size_t size = RGM_WORKERS_MAX * sizeof(*cluster.workers);
     uint32_t count = rgm_runtime_workers(runtime);
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     cluster.started_ns =
         (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
-    cluster.workers_count = count;
     cluster.limits = options->limits;
     cluster.provider = rgm_runtime_provider(runtime);
-    cluster.workers = aligned_alloc(64, count * sizeof(*cluster.workers));
+    cluster.workers = aligned_alloc(64, size);
     if (cluster.workers == NULL)
         die("no memory for the workers", -ENOMEM);
-    memset(cluster.workers, 0, count * sizeof(*cluster.workers));
+    memset(cluster.workers, 0, size);
     for (uint32_t i = 0; i < count; i++) {
-        int status = rgm_pool_create(&pool, &cluster.workers[i].pool);
+        int status = kv_worker_open(&cluster, i);
 
         if (status != 0)
             die("no memory for the pools", status);
-        cluster.workers[i].cluster = &cluster;
-        cluster.workers[i].number = i;
+        cluster.workers[i].direct = true;
+        cluster.workers[i].owners_count = count;
+        cluster.workers[i].members_count = count;
     }
+    roster.members_count = count;
+    roster.acceptors_count = count;
 }
 
 /* The first decides the port, if that is to be chosen. */
 static void
 listen_on(const struct options *options, struct rgm_listener *listeners)
 {
-    struct rgm_endpoint endpoint;
     struct rgm_listen listen;
-    int status = rgm_endpoint_parse(options->bind, options->port, &endpoint);
+    int status =
+        rgm_endpoint_parse(options->bind, options->port, &cluster.endpoint);
 
     if (status != 0)
         die("not an address", status);
-    for (uint32_t i = 0; i < cluster.workers_count; i++) {
+    for (uint32_t i = 0; i < roster.members_count; i++) {
         rgm_stream_listen(&listen, rgm_worker_address(i), &listeners[i],
-                          &endpoint, cluster.workers_count > 1);
+                          &cluster.endpoint, true);
         status = rgm_call(runtime, &listen);
         if (status != 0)
             die("cannot listen", status);
-        endpoint.port = listen.endpoint.port;
+        cluster.endpoint.port = listen.endpoint.port;
     }
-    cluster.port = endpoint.port;
 }
 
 static void
@@ -283,16 +282,36 @@ spawn(uint32_t worker, const struct rgm_behaviour *behaviour,
         die("cannot spawn an actor", status);
 }
 
+/* Which shard owns which slots. */
+static void
+deal_out(void)
+{
+    struct rgm_reshard reshard;
+    int status;
+
+    rgm_reshard_by(&reshard, roster.shards[0]);
+    memcpy(reshard.members, roster.shards, sizeof(reshard.members));
+    reshard.members_count = roster.members_count;
+    reshard.owners_count = roster.members_count;
+    reshard.moves_max = 0;
+    status = rgm_call(runtime, &reshard);
+    if (status != 0)
+        die("cannot deal the slots out", status);
+}
+
 static void
 spawn_all(const struct rgm_listener *listeners)
 {
     struct rgm_address acceptor;
 
-    for (uint32_t i = 0; i < cluster.workers_count; i++)
-        spawn(i, &shard_behaviour, &cluster.workers[i], &cluster.shards[i]);
+    for (uint32_t i = 0; i < roster.members_count; i++)
+        spawn(i, &shard_behaviour, &cluster.workers[i], &roster.shards[i]);
+    deal_out();
     spawn(0, &sequencer_behaviour, &cluster, &cluster.sequencer);
+    spawn(0, &manager_behaviour, &cluster, &cluster.manager);
     spawn(0, &server_behaviour, &cluster, &cluster.server);
-    for (uint32_t i = 0; i < cluster.workers_count; i++) {
+    /* From here on they may change in number. */
+    for (uint32_t i = 0, count = roster.members_count; i < count; i++) {
         struct listening listening = {&cluster.workers[i], &listeners[i]};
 
         spawn(i, &acceptor_behaviour, &listening, &acceptor);
@@ -300,15 +319,13 @@ spawn_all(const struct rgm_listener *listeners)
 }
 
 static void
-say_where(const struct options *options)
+say_where(uint32_t workers_count)
 {
-    struct rgm_endpoint endpoint;
     char text[128];
 
-    if (rgm_endpoint_parse(options->bind, cluster.port, &endpoint) == 0 &&
-        rgm_endpoint_format(&endpoint, text, sizeof(text)) > 0)
+    if (rgm_endpoint_format(&cluster.endpoint, text, sizeof(text)) > 0)
         printf("listening on %s\n", text);
-    printf("%u workers, %s\n", cluster.workers_count, cluster.provider);
+    printf("%u workers, %s\n", workers_count, cluster.provider);
     fflush(stdout);
 }
 
@@ -324,6 +341,7 @@ main(int argc, char **argv)
     struct rgm_listener listeners[RGM_WORKERS_MAX] = {0};
     sigset_t before;
     int status = parse_options(argc, argv, &options);
+    uint32_t workers_count;
 
     if (status >= 0)
         return status;
@@ -331,9 +349,10 @@ main(int argc, char **argv)
     signals_setup(&before);
     start_runtime(&options);
     make_cluster(&options);
+    workers_count = roster.members_count;
     listen_on(&options, listeners);
     spawn_all(listeners);
-    say_where(&options);
+    say_where(workers_count);
 
     /* The server's last act is a signal, so this ends also when the workers
      * stop by themselves. */
@@ -341,9 +360,9 @@ main(int argc, char **argv)
         sigsuspend(&before);
     status = rgm_runtime_wait(runtime);
     rgm_runtime_destroy(runtime);
-    for (uint32_t i = 0; i < cluster.workers_count; i++) {
+    for (uint32_t i = 0; i < RGM_WORKERS_MAX; i++) {
         output_close(&cluster.workers[i]);
-        rgm_pool_destroy(cluster.workers[i].pool);
+        kv_worker_close(&cluster.workers[i]);
     }
     free(cluster.workers);
     if (status != 0)

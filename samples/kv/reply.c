@@ -100,6 +100,10 @@ add_failure(struct output *output, struct kv_worker *worker, int status)
 {
     if (status == -ENOMEM)
         add_line(output, worker, '-', "OOM out of memory");
+    else if (status == -EBUSY)
+        add_line(output, worker, '-', "ERR workers are being changed");
+    else if (status != -EPIPE && status != -ESRCH && status != -ECANCELED)
+        add_line(output, worker, '-', "ERR workers cannot be changed");
     else
         add_line(output, worker, '-', "ERR the server is stopping");
 }
@@ -183,6 +187,7 @@ reply_group(struct output *output, struct kv_worker *worker,
         break;
     case OP_MSET:
     case OP_FLUSH:
+    case OP_WORKERS:
         add_line(output, worker, '+', "OK");
         break;
     case OP_INFO:

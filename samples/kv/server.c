@@ -64,10 +64,11 @@ server_retired(struct server *self, struct retired *retired)
     const struct cluster *cluster = self->cluster;
 
     rgm_reply(self, retired, 0);
-    if (++self->retired_count < cluster->workers_count)
+    if (++self->retired_count < cluster->roster->acceptors_count)
         return;
-    for (uint32_t i = 0; i < cluster->workers_count; i++)
-        rgm_stop_actor(self, cluster->shards[i]);
+    rgm_stop_actor(self, cluster->manager);
+    for (uint32_t i = 0; i < cluster->roster->members_count; i++)
+        rgm_stop_actor(self, cluster->roster->shards[i]);
     rgm_stop_actor(self, cluster->sequencer);
     rgm_stop(self);
 }

@@ -7,7 +7,10 @@
  * 2. A part holds the shard: from its answer until it comes again, everything
  *    else is kept, in the order it came; another part too. Then the part's
  *    groups are carried out and the kept ones follow.
- * 3. After each batch one sleep is kept that ends when the next key expires;
+ * 3. Keys are here by slots, which may move to another worker's shard: then a
+ *    slot's table goes as it is. Nothing is held while slots move, and no slot
+ *    moves while anything is held: manager.c sees to it.
+ * 4. After each batch one sleep is kept that ends when the next key expires;
  *    then some are removed, and if there are more, the sleep is short.
  *
  * What can fail: memory, and then the asker is told.
@@ -34,7 +37,9 @@ struct waiting {
 struct shard {
     struct rgm_actor actor;
     struct kv_worker *worker;
+    struct rgm_shard slots;
     struct store store;
+    struct rgm_token gate; /* shut, and waits */
     /* Requests kept while held: a ring. */
     struct waiting *waiting;
     uint32_t waiting_first;
@@ -48,6 +53,7 @@ struct shard {
     struct rgm_sleep sleep;
 };
 
+RGM_SHARD(shard, slots);
 RGM_FACTORY(shard, kv_worker, shard_make);
 RGM_HOOK(shard, shard_settled);
 RGM_HOOK(shard, shard_retiring);
@@ -55,12 +61,14 @@ RGM_HOOK(shard, shard_stopped);
 RGM_HANDLER(shard, command, shard_command);
 RGM_HANDLER(shard, group, shard_group);
 RGM_HANDLER(shard, part, shard_part);
+RGM_HANDLER(shard, gate, shard_gate);
+RGM_HANDLER(shard, drained, shard_drained);
 RGM_ANSWER(shard, rgm_sleep, shard_slept);
 
 static const struct rgm_handler shard_handlers[] = {
-    RGM_ON(shard, command, shard_command),
-    RGM_ON(shard, group, shard_group),
-    RGM_ON(shard, part, shard_part),
+    RGM_ON(shard, command, shard_command), RGM_ON(shard, group, shard_group),
+    RGM_ON(shard, part, shard_part),       RGM_ON(shard, gate, shard_gate),
+    RGM_ON(shard, drained, shard_drained), RGM_SHARD_ON(shard),
 };
 
 const struct rgm_behaviour shard_behaviour = {
@@ -73,11 +81,56 @@ const struct rgm_behaviour shard_behaviour = {
     .stopped = RGM_DO(shard, shard_stopped),
 };
 
+/* ----------------------------------------------------------------------- slots */
+
+/* A slot is one chunk: its entries, and how many of them expire. */
+static int
+slot_hand_out(struct rgm_actor *actor, uint32_t slot,
+              struct rgm_shard_chunk *chunk)
+{
+    struct shard *self = (struct shard *)(void *)actor;
+
+    chunk->state = store_take_slot(&self->store, slot, &chunk->count);
+    return RGM_SHARD_DONE;
+}
+
+static int
+slot_take_in(struct rgm_actor *actor, uint32_t slot,
+             struct rgm_shard_chunk *chunk)
+{
+    struct shard *self = (struct shard *)(void *)actor;
+
+    return store_put_slot(&self->store, slot, chunk->state, chunk->count);
+}
+
+static void
+slot_drop(struct rgm_actor *actor, struct rgm_shard_chunk *chunk)
+{
+    (void)actor;
+    store_drop_slot(chunk->state);
+}
+
+static const struct rgm_shards_options slots_options = {
+    .slots = STORE_SLOTS,
+    .slots_per_move = SHARD_SLOTS_PER_MOVE,
+    .chunks = SHARD_SLOTS_PER_MOVE,
+    .hand_out = slot_hand_out,
+    .take_in = slot_take_in,
+    .drop = slot_drop,
+};
+
+/* ------------------------------------------------------------- beginning and end */
+
 static int
 shard_make(struct shard *self, const struct kv_worker *worker)
 {
+    int status = rgm_shard_init(&self->slots, &slots_options);
+
+    if (status != 0)
+        return status;
     self->worker = (struct kv_worker *)(uintptr_t)worker;
     self->worker->store = &self->store;
+    self->worker->slots = &self->slots;
     return 0;
 }
 
@@ -91,6 +144,7 @@ shard_retiring(struct shard *self)
 static void
 shard_stopped(struct shard *self)
 {
+    rgm_shard_close(&self->slots);
     store_clear(&self->store);
     free(self->waiting);
 }
@@ -109,13 +163,24 @@ run_command(struct shard *self, struct command *command)
     return execute_command(&self->store, command, now_ms(self));
 }
 
+static void
+info_of_worker(const struct shard *self, uint64_t *sums)
+{
+    struct rgm_shard_counters counters;
+
+    rgm_shard_counters(&self->slots, &counters);
+    sums[SUM_CONNECTIONS] += self->worker->connections_count;
+    sums[SUM_COMMANDS] += self->worker->commands_total;
+    sums[SUM_SLOTS_MOVED] += counters.moved_in;
+    if (counters.longest_hold_ns > sums[SUM_HELD_NS])
+        sums[SUM_HELD_NS] = counters.longest_hold_ns;
+}
+
 static int
 run_group(struct shard *self, struct group *group, uint64_t *sums)
 {
-    if (group->operation == OP_INFO) {
-        sums[SUM_CONNECTIONS] += self->worker->connections_count;
-        sums[SUM_COMMANDS] += self->worker->commands_total;
-    }
+    if (group->operation == OP_INFO)
+        info_of_worker(self, sums);
     return execute_group(&self->store, group, self->worker->number,
                          now_ms(self), sums);
 }
@@ -192,6 +257,8 @@ shard_command(struct shard *self, struct command *command)
 {
     int status;
 
+    if (!rgm_shard_admit(self, &self->slots, command))
+        return;
     if (!self->held) {
         rgm_reply(self, command, run_command(self, command));
         return;
@@ -260,6 +327,38 @@ shard_part(struct shard *self, struct part *part)
     self->held = false;
     while (self->waiting_count > 0 && !self->held)
         serve_first(self);
+}
+
+/* ------------------------------------------------------------------------ gate */
+
+static void
+shard_gate(struct shard *self, struct gate *gate)
+{
+    struct kv_worker *worker = self->worker;
+    int status;
+
+    if (gate->shut && worker->direct_out > 0) {
+        status = rgm_keep(self, gate, &self->gate);
+        if (status != 0) {
+            rgm_reply(self, gate, status);
+            return;
+        }
+        worker->direct = false;
+        worker->gated = true;
+        return;
+    }
+    worker->direct = !gate->shut;
+    worker->owners_count = gate->owners_count;
+    worker->members_count = gate->members_count;
+    rgm_reply(self, gate, 0);
+}
+
+static void
+shard_drained(struct shard *self, struct drained *drained)
+{
+    self->worker->gated = false;
+    rgm_reply(self, drained, 0);
+    (void)rgm_answer(self, self->gate, 0);
 }
 
 /* ---------------------------------------------------------------------- expiry */

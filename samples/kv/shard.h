@@ -11,6 +11,9 @@
 
 #include "samples/kv/cluster.h"
 
+/* Slots that move together: what is asked for them waits so long. */
+#define SHARD_SLOTS_PER_MOVE 32
+
 extern const struct rgm_behaviour shard_behaviour;
 
 #endif /* KV_SHARD_H */

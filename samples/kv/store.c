@@ -9,6 +9,9 @@
  * value, where an append goes without disturbing those who look at what is
  * before it.
  *
+ * A slot's keys have a table of their own. In the heap all of a worker's keys
+ * stand together, so those of a slot that leaves are taken out of it one by one.
+ *
  * What can fail is memory. Whatever may fail is done before anything changes.
  */
 
@@ -110,7 +113,7 @@ entry_set_view(struct store_entry *entry, enum store_kind kind, size_t capacity,
 {
     entry_drop_view(entry);
     *view_of(entry) = view;
-    entry->kind = (uint32_t)kind;
+    entry->kind = (uint16_t)kind;
     entry->block_capacity = (uint32_t)capacity;
     entry->value_bytes = (uint32_t)view.length_bytes;
 }
@@ -232,17 +235,22 @@ heap_remove(struct store *store, uint32_t at)
         heap_place(store, at, last);
 }
 
-/* Room for one more. */
+/* Room for so many more. */
 static bool
-heap_reserve(struct store *store)
+heap_reserve(struct store *store, uint64_t more)
 {
-    uint32_t capacity = store->heap_capacity * 2;
+    uint64_t wanted = store->heap_count + more;
+    uint32_t capacity = store->heap_capacity;
     struct store_deadline *heap;
 
-    if (store->heap_count < store->heap_capacity)
+    if (wanted <= capacity)
         return true;
+    if (wanted > UINT32_MAX / 2)
+        return false;
     if (capacity < HEAP_MIN)
         capacity = HEAP_MIN;
+    while (capacity < wanted)
+        capacity *= 2;
     heap = realloc(store->heap, capacity * sizeof(*heap));
     if (heap == NULL)
         return false;
@@ -258,7 +266,7 @@ store_expire(struct store *store, struct store_entry *entry,
     bool was = entry->expires_ms != RGM_NEVER;
     bool is = expires_ms != RGM_NEVER;
 
-    if (is && !was && !heap_reserve(store))
+    if (is && !was && !heap_reserve(store, 1))
         return -ENOMEM;
     entry->expires_ms = expires_ms;
     if (was && !is)
@@ -280,12 +288,36 @@ entry_free(struct store_entry *entry)
     free(entry);
 }
 
+static struct store_slot *
+slot_of(struct store *store, uint64_t hash)
+{
+    return &store->slots[store_slot(hash)];
+}
+
+/* uthash makes the table with the first entry and frees it with the last. */
+static void
+slot_refresh(struct store_slot *slot)
+{
+    slot->table = slot->entries != NULL ? slot->entries->hh.tbl : NULL;
+}
+
+static void
+slot_unlink(struct store *store, struct store_slot *slot,
+            struct store_entry *entry)
+{
+    HASH_DEL(slot->entries, entry);
+    slot_refresh(slot);
+    store->count--;
+}
+
 void
 store_delete(struct store *store, struct store_entry *entry)
 {
+    struct store_slot *slot = &store->slots[entry->slot];
+
     if (entry->expires_ms != RGM_NEVER)
         heap_remove(store, entry->heap_at);
-    HASH_DEL(store->entries, entry);
+    slot_unlink(store, slot, entry);
     entry_free(entry);
 }
 
@@ -293,10 +325,14 @@ struct store_entry *
 store_find(struct store *store, struct bytes key, uint64_t hash,
            uint64_t now_ms)
 {
+    const struct UT_hash_table *table = slot_of(store, hash)->table;
     struct store_entry *entry = NULL;
 
-    HASH_FIND_BYHASHVALUE(hh, store->entries, key.data,
-                          (unsigned)key.length_bytes, (unsigned)hash, entry);
+    if (table == NULL)
+        return NULL;
+    HASH_FIND_IN_BKT(
+        table, hh, table->buckets[(unsigned)hash & (table->num_buckets - 1)],
+        key.data, (unsigned)key.length_bytes, (unsigned)hash, entry);
     if (entry == NULL || entry->expires_ms >= now_ms)
         return entry;
     store->expired++;
@@ -329,16 +365,20 @@ static int
 entry_add(struct store *store, struct bytes key, uint64_t hash,
           const struct store_value *value, struct store_entry **ret_entry)
 {
+    struct store_slot *slot = slot_of(store, hash);
     struct store_entry *entry = entry_make(key, value->bytes.length_bytes);
 
     if (entry == NULL)
         return -ENOMEM;
     if (entry_set(entry, value) != 0)
         goto undo_make;
-    HASH_ADD_KEYPTR_BYHASHVALUE(hh, store->entries, entry->bytes,
+    entry->slot = (uint16_t)store_slot(hash);
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, slot->entries, entry->bytes,
                                 entry->key_bytes, (unsigned)hash, entry);
+    slot_refresh(slot);
     if (entry->hh.tbl == NULL) /* uthash had no memory */
         goto undo_make;
+    store->count++;
     *ret_entry = entry;
     return 0;
 undo_make:
@@ -361,7 +401,7 @@ entry_replace(struct store *store, struct store_entry *old, struct bytes key,
     (*ret_entry)->heap_at = old->heap_at;
     if (old->expires_ms != RGM_NEVER)
         store->heap[old->heap_at].entry = *ret_entry;
-    HASH_DEL(store->entries, old);
+    slot_unlink(store, slot_of(store, hash), old);
     entry_free(old);
     return 0;
 }
@@ -375,7 +415,7 @@ store_put(struct store *store, struct store_entry *entry, struct bytes key,
 
     if (expires_ms == STORE_SAME_EXPIRY)
         expires_ms = entry != NULL ? entry->expires_ms : RGM_NEVER;
-    if (expires_ms != RGM_NEVER && !heap_reserve(store))
+    if (expires_ms != RGM_NEVER && !heap_reserve(store, 1))
         return -ENOMEM;
     if (entry == NULL)
         status = entry_add(store, key, hash, value, &entry);
@@ -401,21 +441,77 @@ store_remove_expired(struct store *store, uint64_t now_ms, size_t limit)
     return count;
 }
 
-void
-store_clear(struct store *store)
+/* ---------------------------------------------------------------- the slots */
+
+struct store_entry *
+store_take_slot(struct store *store, uint32_t slot, uint64_t *ret_expiring)
 {
-    struct store_entry *entry = store->entries;
+    struct store_entry *entries = store->slots[slot].entries;
+    uint64_t expiring = 0;
+
+    if (entries == NULL)
+        return NULL;
+    store->count -= HASH_COUNT(entries);
+    store->slots[slot] = (struct store_slot){NULL, NULL};
+    if (store->heap_count > 0) {
+        for (struct store_entry *at = entries; at != NULL; at = at->hh.next) {
+            if (at->expires_ms == RGM_NEVER)
+                continue;
+            heap_remove(store, at->heap_at);
+            expiring++;
+        }
+    }
+    *ret_expiring = expiring;
+    return entries;
+}
+
+int
+store_put_slot(struct store *store, uint32_t slot, struct store_entry *entries,
+               uint64_t expiring)
+{
+    if (expiring > 0 && !heap_reserve(store, expiring))
+        return -ENOMEM;
+    store->slots[slot].entries = entries;
+    slot_refresh(&store->slots[slot]);
+    store->count += HASH_COUNT(entries);
+    if (expiring == 0)
+        return 0;
+    for (struct store_entry *at = entries; at != NULL; at = at->hh.next) {
+        if (at->expires_ms == RGM_NEVER)
+            continue;
+        at->heap_at = store->heap_count++;
+        heap_place(store, at->heap_at,
+                   (struct store_deadline){at->expires_ms, at});
+    }
+    return 0;
+}
+
+void
+store_drop_slot(struct store_entry *entries)
+{
+    struct store_entry *entry = entries;
 
     /* The entries stay linked in the order they were added. */
-    HASH_CLEAR(hh, store->entries);
+    HASH_CLEAR(hh, entries);
     while (entry != NULL) {
         struct store_entry *next = entry->hh.next;
 
         entry_free(entry);
         entry = next;
     }
+}
+
+void
+store_clear(struct store *store)
+{
+    for (uint32_t i = 0; i < STORE_SLOTS; i++) {
+        if (store->slots[i].entries != NULL)
+            store_drop_slot(store->slots[i].entries);
+        store->slots[i] = (struct store_slot){NULL, NULL};
+    }
     free(store->heap);
     store->heap = NULL;
     store->heap_count = 0;
     store->heap_capacity = 0;
+    store->count = 0;
 }

@@ -5,7 +5,10 @@
 /*
  * store.h - what are one worker's keys worth, and until when?
  *
- * A hash table of keys with a value each, and a heap of those that expire.
+ * Slots, a hash table of keys with a value each, and a heap of those that
+ * expire. A slot is what moves to another worker: its table goes as it is, so
+ * that it takes no longer with many keys than with few.
+ *
  * Small values lie behind their key and are copied in and out. Larger ones are
  * blocks that are never changed: a view of one is all a reader needs, and it
  * stays right whatever happens to the key.
@@ -25,6 +28,11 @@
     ((result) = (unsigned)XXH3_64bits((key), (length)))
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+/* There are many tables: each begins small. */
+#undef HASH_INITIAL_NUM_BUCKETS
+#undef HASH_INITIAL_NUM_BUCKETS_LOG2
+#define HASH_INITIAL_NUM_BUCKETS 8U
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 3U
 /* Grow before a chain has more than this: every key in it is a cache miss. */
 #undef HASH_BKT_CAPACITY_THRESH
 #define HASH_BKT_CAPACITY_THRESH 4U
@@ -43,9 +51,10 @@ struct store_entry {
     uint32_t heap_at;
     uint32_t key_bytes;
     uint32_t value_bytes;
-    uint32_t small_capacity;  /* of the room behind the key */
-    uint32_t block_capacity;  /* of the block, when it is our own */
-    uint32_t kind;            /* enum store_kind, store.c */
+    uint32_t small_capacity; /* of the room behind the key */
+    uint32_t block_capacity; /* of the block, when it is our own */
+    uint16_t kind;           /* enum store_kind, store.c */
+    uint16_t slot;
     _Alignas(8) char bytes[]; /* the key, then the room */
 };
 
@@ -54,8 +63,18 @@ struct store_deadline {
     struct store_entry *entry;
 };
 
-struct store {
+/* The slot of a key is the upper bits of its hash. */
+#define STORE_SLOTS 1024
+#define STORE_SLOT_SHIFT 54
+
+struct store_slot {
     struct store_entry *entries; /* uthash's head */
+    struct UT_hash_table *table; /* theirs: need not look at an entry for it */
+};
+
+struct store {
+    struct store_slot slots[STORE_SLOTS];
+    size_t count;
     struct store_deadline *heap; /* [0] is the next to expire */
     uint32_t heap_count;
     uint32_t heap_capacity;
@@ -84,7 +103,13 @@ void store_clear(struct store *store);
 static inline size_t
 store_count(const struct store *store)
 {
-    return HASH_COUNT(store->entries);
+    return store->count;
+}
+
+static inline uint32_t
+store_slot(uint64_t hash)
+{
+    return (uint32_t)(hash >> STORE_SLOT_SHIFT);
 }
 
 /* The entry of the key, or NULL; an expired one is removed instead. It is
@@ -108,19 +133,21 @@ static inline void
 store_look_ahead(const struct store *store, struct store_ahead *ahead,
                  uint64_t hash)
 {
-    const struct UT_hash_table *table;
-    const struct UT_hash_handle *first;
     uint64_t *place = &ahead->hashes[ahead->count++ % STORE_AHEAD];
+    const struct UT_hash_table *table = store->slots[store_slot(*place)].table;
+    const struct UT_hash_handle *first;
 
-    if (store->entries == NULL)
-        return;
-    table = store->entries->hh.tbl;
-    first = table->buckets[(unsigned)*place & (table->num_buckets - 1)].hh_head;
-    __builtin_prefetch(first);
-    __builtin_prefetch((const char *)first + 64);
-    __builtin_prefetch((const char *)first + 96);
-    __builtin_prefetch(
-        &table->buckets[(unsigned)hash & (table->num_buckets - 1)]);
+    if (table != NULL) {
+        first =
+            table->buckets[(unsigned)*place & (table->num_buckets - 1)].hh_head;
+        __builtin_prefetch(first);
+        __builtin_prefetch((const char *)first + 64);
+        __builtin_prefetch((const char *)first + 96);
+    }
+    table = store->slots[store_slot(hash)].table;
+    if (table != NULL)
+        __builtin_prefetch(
+            &table->buckets[(unsigned)hash & (table->num_buckets - 1)]);
     *place = hash;
 }
 
@@ -164,6 +191,25 @@ store_next_expiry(const struct store *store)
 {
     return store->heap_count > 0 ? store->heap[0].expires_ms : RGM_NEVER;
 }
+
+/*
+ * Take a slot out of the store, with everything in it. *ret_expiring: how many
+ * of its keys expire.
+ *
+ * Owns:    the caller owns what is returned, for store_put_slot() or
+ *          store_drop_slot().
+ * Returns: its entries, or NULL: it is empty.
+ */
+struct store_entry *
+store_take_slot(struct store *store, uint32_t slot, uint64_t *ret_expiring);
+
+/* The reverse, into a slot that is empty.
+ * Owns:    on 0 the entries are the store's.
+ * Returns: 0, or -ENOMEM and nothing has changed. */
+RGM_MUST_USE int store_put_slot(struct store *store, uint32_t slot,
+                                struct store_entry *entries, uint64_t expiring);
+
+void store_drop_slot(struct store_entry *entries);
 
 /* Remove at most `limit` keys whose time has come. Returns how many. */
 size_t store_remove_expired(struct store *store, uint64_t now_ms, size_t limit);

@@ -18,6 +18,11 @@
  * A shard that cannot hold (no memory) makes the batch fail: the others let go
  * without carrying anything out.
  *
+ * While slots move no batch may be in progress. Who moves them asks for a pause,
+ * and gets it when the batches that have begun are done; what comes meanwhile
+ * waits, and is begun when the pause is over. Which shard has which key is found
+ * out when a batch begins.
+ *
  * At most two batches are in progress, since a shard cannot hold for the third
  * before it has answered the first. So the lane of the parts, which are
  * answered late, always has room for the one that lets go.
@@ -27,6 +32,7 @@
 #include <stdlib.h>
 
 #include "samples/kv/command.h"
+#include "samples/kv/route.h"
 #include "samples/kv/transaction.h"
 
 #define BATCH_MAX 128 /* groups */
@@ -40,7 +46,7 @@ struct batch {
     struct rgm_token tokens[BATCH_MAX];
     struct rgm_request *requests[RGM_WORKERS_MAX];
     struct part parts[RGM_WORKERS_MAX];
-    struct outcome outcomes[]; /* BATCH_MAX per worker there is */
+    struct outcome *outcomes[RGM_WORKERS_MAX]; /* BATCH_MAX each, or NULL */
 };
 
 struct sequencer {
@@ -48,6 +54,9 @@ struct sequencer {
     const struct cluster *cluster;
     struct batch *free;
     bool holding; /* a batch waits for its shards to hold */
+    bool pausing; /* no batch is begun */
+    uint32_t batches_out;
+    struct rgm_token pause;
     /* Groups that wait for their beginning: a ring of tokens. */
     struct rgm_token *waiting;
     uint32_t waiting_first;
@@ -60,9 +69,11 @@ RGM_HOOK(sequencer, sequencer_settled);
 RGM_HOOK(sequencer, sequencer_retiring);
 RGM_HOOK(sequencer, sequencer_stopped);
 RGM_HANDLER(sequencer, group, sequencer_group);
+RGM_HANDLER(sequencer, pause, sequencer_pause);
 
 static const struct rgm_handler sequencer_handlers[] = {
     RGM_ON(sequencer, group, sequencer_group),
+    RGM_ON(sequencer, pause, sequencer_pause),
 };
 
 const struct rgm_behaviour sequencer_behaviour = {
@@ -95,6 +106,8 @@ sequencer_stopped(struct sequencer *self)
     while (self->free != NULL) {
         struct batch *next = self->free->next;
 
+        for (uint32_t i = 0; i < RGM_WORKERS_MAX; i++)
+            free(self->free->outcomes[i]);
         free(self->free);
         self->free = next;
     }
@@ -107,14 +120,27 @@ static struct batch *
 batch_take(struct sequencer *self)
 {
     struct batch *batch = self->free;
-    size_t outcomes_count = (size_t)self->cluster->workers_count * BATCH_MAX;
 
     if (batch != NULL)
         self->free = batch->next;
     else
-        batch =
-            calloc(1, sizeof(*batch) + outcomes_count * sizeof(struct outcome));
+        batch = calloc(1, sizeof(*batch));
     return batch;
+}
+
+/* Room for what each of the shards says. */
+static bool
+batch_grow(struct batch *batch, uint64_t shards)
+{
+    for (; shards != 0; shards &= shards - 1) {
+        struct outcome **outcomes = &batch->outcomes[__builtin_ctzll(shards)];
+
+        if (*outcomes == NULL)
+            *outcomes = calloc(BATCH_MAX, sizeof(**outcomes));
+        if (*outcomes == NULL)
+            return false;
+    }
+    return true;
 }
 
 static void
@@ -129,6 +155,16 @@ batch_of(struct rgm_gather *gather)
 {
     return (struct batch *)(void *)((char *)gather -
                                     offsetof(struct batch, gather));
+}
+
+static void
+sums_add(uint64_t *sums, const uint64_t *more)
+{
+    for (uint32_t sum = 0; sum < SUMS_COUNT; sum++)
+        if (sum != SUM_HELD_NS)
+            sums[sum] += more[sum];
+        else if (more[sum] > sums[sum])
+            sums[sum] = more[sum];
 }
 
 /* A group's answer: the sums of its shards, and the first error. */
@@ -146,8 +182,7 @@ batch_outcome(const struct batch *batch, uint32_t i, uint64_t *sums)
             status = rgm_status(part);
         if (status == 0)
             status = part->outcomes[i].status;
-        for (uint32_t sum = 0; sum < SUMS_COUNT; sum++)
-            sums[sum] += part->outcomes[i].sums[sum];
+        sums_add(sums, part->outcomes[i].sums);
     }
     return status;
 }
@@ -164,6 +199,9 @@ on_done(struct rgm_actor *actor, struct rgm_gather *gather)
         (void)rgm_answer(self, batch->tokens[i], status);
     }
     batch_give(self, batch);
+    self->batches_out--;
+    if (self->pausing && self->batches_out == 0)
+        (void)rgm_answer(self, self->pause, 0);
 }
 
 static void begin_waiting(struct sequencer *self);
@@ -203,15 +241,16 @@ begin(struct sequencer *self, struct batch *batch, uint64_t shards)
         uint32_t shard = (uint32_t)__builtin_ctzll(shards);
 
         shards &= shards - 1;
-        part_prepare(part, self->cluster->shards[shard]);
+        part_prepare(part, self->cluster->roster->shards[shard]);
         part->groups = batch->groups;
         part->groups_count = batch->groups_count;
-        part->outcomes = &batch->outcomes[(size_t)count * BATCH_MAX];
+        part->outcomes = batch->outcomes[shard];
         part->phase = PART_HOLD;
         batch->requests[count++] = &part->request;
     }
     batch->parts_count = count;
     self->holding = true;
+    self->batches_out++;
     rgm_gather_requests(&self->actor, &batch->gather, batch->requests, count,
                         on_held);
 }
@@ -249,29 +288,48 @@ waiting_pop(struct sequencer *self)
     return token;
 }
 
-/* Begin a batch of those that wait. */
-static void
-begin_waiting(struct sequencer *self)
+/* Those that wait, and the shards that have their keys. */
+static uint64_t
+batch_fill(struct sequencer *self, struct batch *batch)
 {
-    struct batch *batch;
+    const struct cluster *cluster = self->cluster;
     uint64_t shards = 0;
 
-    if (self->holding || self->waiting_count == 0)
-        return;
-    batch = batch_take(self);
-    while (batch == NULL && self->waiting_count > 0)
-        (void)rgm_answer(self, waiting_pop(self), -ENOMEM);
-    if (batch == NULL)
-        return;
     batch->groups_count = 0;
     while (self->waiting_count > 0 && batch->groups_count < BATCH_MAX) {
         uint32_t i = batch->groups_count++;
 
         batch->tokens[i] = waiting_pop(self);
         batch->groups[i] = RGM_KEPT(self, batch->tokens[i], group);
+        group_shards(batch->groups[i], cluster->workers[0].slots,
+                     cluster->roster->members_count);
         shards |= batch->groups[i]->shards;
     }
-    begin(self, batch, shards);
+    return shards;
+}
+
+/* Begin a batch of those that wait. */
+static void
+begin_waiting(struct sequencer *self)
+{
+    struct batch *batch;
+    uint64_t shards;
+
+    if (self->holding || self->pausing || self->waiting_count == 0)
+        return;
+    batch = batch_take(self);
+    while (batch == NULL && self->waiting_count > 0)
+        (void)rgm_answer(self, waiting_pop(self), -ENOMEM);
+    if (batch == NULL)
+        return;
+    shards = batch_fill(self, batch);
+    if (batch_grow(batch, shards)) {
+        begin(self, batch, shards);
+        return;
+    }
+    for (uint32_t i = 0; i < batch->groups_count; i++)
+        (void)rgm_answer(self, batch->tokens[i], -ENOMEM);
+    batch_give(self, batch);
 }
 
 static void
@@ -291,6 +349,28 @@ sequencer_group(struct sequencer *self, struct group *group)
     }
     self->waiting[(self->waiting_first + self->waiting_count++) %
                   self->waiting_capacity] = token;
+}
+
+/* ----------------------------------------------------------------------- pauses */
+
+static void
+sequencer_pause(struct sequencer *self, struct pause *pause)
+{
+    int status = 0;
+
+    if (pause->over) {
+        self->pausing = false;
+        rgm_reply(self, pause, 0);
+        begin_waiting(self);
+        return;
+    }
+    if (self->batches_out > 0)
+        status = rgm_keep(self, pause, &self->pause);
+    else
+        rgm_reply(self, pause, 0);
+    self->pausing = status == 0;
+    if (status != 0)
+        rgm_reply(self, pause, status);
 }
 
 /* After all that came with it: the larger the batch, the better. */

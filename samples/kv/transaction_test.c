@@ -4,8 +4,8 @@
  * transaction_test.c - does a held shard wait, and does nobody run too early?
  *
  * One worker; the root actor is the script. First it plays the sequencer to a
- * real shard, then it is both shards of a real sequencer. It writes down what
- * happens, letter by letter.
+ * real shard, then it is both shards of a real sequencer, and the manager that
+ * wants a pause. It writes down what happens, letter by letter.
  */
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "samples/kv/shard.h"
 #include "samples/kv/transaction.h"
 
+static struct roster roster;
 static struct cluster cluster;
 static struct kv_worker worker;
 static char events[64];
@@ -41,7 +42,9 @@ run(const struct rgm_behaviour *root)
     memset(events, 0, sizeof(events));
     memset(&cluster, 0, sizeof(cluster));
     memset(&worker, 0, sizeof(worker));
+    memset(&roster, 0, sizeof(roster));
     cluster.workers = &worker;
+    cluster.roster = &roster;
     worker.cluster = &cluster;
     rgi_check(rgm_runtime_create(&options, &runtime) == 0);
     rgi_check(rgm_runtime_run(runtime, root, NULL) == 0);
@@ -84,9 +87,11 @@ struct holder {
     struct part second;
     struct outcome outcomes[2];
     struct group *groups[1];
+    struct rgm_reshard reshard;
     int left;
 };
 RGM_HOOK(holder, holder_started);
+RGM_ANSWER(holder, rgm_reshard, holder_dealt);
 RGM_ANSWER(holder, part, holder_part);
 RGM_ANSWER(holder, command, holder_command);
 RGM_ANSWER(holder, group, holder_group);
@@ -120,13 +125,24 @@ holder_command_to(struct holder *self, enum operation operation,
     rgm_ask(self, command, RGM_REPLY(holder, command, holder_command));
 }
 
-/* All at once: SET 1, hold, GET, MEXISTS, hold again, GET. */
 static void
 holder_started(struct holder *self)
 {
+    rgi_check(rgm_spawn(self, &shard_behaviour, &worker, &self->shard) == 0);
+    rgm_reshard_by(&self->reshard, self->shard);
+    self->reshard.members[0] = self->shard;
+    self->reshard.members_count = 1;
+    self->reshard.owners_count = 1;
+    rgm_ask(self, &self->reshard, RGM_REPLY(holder, rgm_reshard, holder_dealt));
+}
+
+/* All at once: SET 1, hold, GET, MEXISTS, hold again, GET. */
+static void
+holder_dealt(struct holder *self, struct rgm_reshard *reshard)
+{
     struct group *exists;
 
-    rgi_check(rgm_spawn(self, &shard_behaviour, &worker, &self->shard) == 0);
+    rgi_check(rgm_status(reshard) == 0);
     self->groups[0] = key_group(&self->actor, OP_MSET, 1);
     holder_command_to(self, OP_SET, "1");
     holder_ask(self, &self->first, PART_HOLD);
@@ -252,10 +268,12 @@ struct asker {
     struct rgm_actor actor;
     struct rgm_address sequencer;
     struct rgm_address fakes[2];
+    struct pause pause;
     int left;
 };
 RGM_HOOK(asker, asker_started);
 RGM_ANSWER(asker, group, asker_group);
+RGM_ANSWER(asker, pause, asker_paused);
 
 static const struct rgm_behaviour asker_behaviour = {
     .name = "asker",
@@ -263,11 +281,14 @@ static const struct rgm_behaviour asker_behaviour = {
     .started = RGM_DO(asker, asker_started),
 };
 
+static bool wants_pause;
+
 static void
 asker_ask(struct asker *self)
 {
-    struct group *group = key_group(&self->actor, OP_MDELETE, 3);
+    struct group *group = key_group(&self->actor, OP_COUNT, 3);
 
+    group->items_count = 0; /* of all shards */
     rgm_request_to(&group->request, self->sequencer);
     self->left++;
     rgm_ask(self, group, RGM_REPLY(asker, group, asker_group));
@@ -281,14 +302,21 @@ asker_started(struct asker *self)
 
         rgi_check(rgm_spawn(self, &fake_behaviour, &like, &self->fakes[i]) ==
                   0);
-        cluster.shards[i] = self->fakes[i];
+        roster.shards[i] = self->fakes[i];
     }
-    cluster.workers_count = 2;
+    roster.members_count = 2;
     rgi_check(
         rgm_spawn(self, &sequencer_behaviour, &cluster, &self->sequencer) == 0);
     asker_ask(self);
     asker_ask(self);
+    if (!wants_pause)
+        return;
+    pause_prepare(&self->pause, self->sequencer);
+    self->left++;
+    rgm_ask(self, &self->pause, RGM_REPLY(asker, pause, asker_paused));
 }
+
+static void asker_end(struct asker *self);
 
 static void
 asker_group(struct asker *self, struct group *group)
@@ -297,6 +325,27 @@ asker_group(struct asker *self, struct group *group)
         rgi_check(group->sums[SUM_DONE] == 2);
     event(rgm_status(group) == 0 ? '.' : '!');
     group_give(&self->actor, group);
+    asker_end(self);
+}
+
+/* What is asked in the pause has to wait for its end. */
+static void
+asker_paused(struct asker *self, struct pause *pause)
+{
+    rgi_check(rgm_status(pause) == 0);
+    event(pause->over ? 'q' : 'p');
+    if (pause->over) {
+        asker_end(self);
+        return;
+    }
+    asker_ask(self);
+    pause->over = true;
+    rgm_ask(self, pause, RGM_REPLY(asker, pause, asker_paused));
+}
+
+static void
+asker_end(struct asker *self)
+{
     if (--self->left > 0)
         return;
     for (int i = 0; i < 2; i++)
@@ -314,6 +363,18 @@ nobody_runs_before_all_hold(void)
     rgi_check(strcmp(events, "ABab..") == 0);
 }
 
+/* It comes before two groups have begun: they, and one that comes in the pause,
+ * are begun when it is over. */
+static void
+nothing_is_begun_in_a_pause(void)
+{
+    wants_pause = true;
+    hold_status = 0;
+    run(&asker_behaviour);
+    wants_pause = false;
+    rgi_check(strcmp(events, "pqABab...") == 0);
+}
+
 static void
 a_refused_hold_lets_the_others_go(void)
 {
@@ -325,6 +386,7 @@ a_refused_hold_lets_the_others_go(void)
 #define CASES(X)                                                               \
     X(transaction, a_held_shard_keeps_all_in_order)                            \
     X(transaction, nobody_runs_before_all_hold)                                \
+    X(transaction, nothing_is_begun_in_a_pause)                                \
     X(transaction, a_refused_hold_lets_the_others_go)
 
 RGI_CASES(CASES)

@@ -57,6 +57,7 @@ void make_one_or_more(struct plan *plan, const struct verb *verb);
 void make_all(struct plan *plan, const struct verb *verb);
 void make_flush(struct plan *plan, const struct verb *verb);
 void make_info(struct plan *plan, const struct verb *verb);
+void make_workers(struct plan *plan, uint32_t workers_count);
 void make_ping(struct plan *plan, const struct verb *verb);
 void make_echo(struct plan *plan, const struct verb *verb);
 void make_select(struct plan *plan, const struct verb *verb);
