@@ -73,6 +73,8 @@ rgi_is_cleanup(const struct rgm_message *message)
                                  struct rgm_operation, request.message);
     return operation->kind == RGM_OP_CLOSE ||
            operation->kind == RGM_OP_SHUTDOWN ||
+           operation->kind == RGM_OP_CANCEL ||
+           operation->kind == RGM_OP_RETIME ||
            operation->kind == RGM_OP_FILE_ADVISE;
 }
 
@@ -119,6 +121,8 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
         rgi_send_home(worker, message, -ECANCELED);
         return;
     }
+    if (rgi_command(worker, message, here))
+        return;
     if (!here && worker->draining && operation->kind != RGM_OP_LEASE_HOLDERS) {
         rgi_send_home(worker, message, -EPIPE);
         return;
@@ -133,7 +137,10 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
     worker->operations_out++;
     worker->entries_new = true;
     worker->attention = true;
-    if (!here) {
+    if (here) {
+        operation->number = 0;
+    } else {
+        rgi_name_add(worker, operation);
         rgi_list_push_back(&worker->remote, &operation->remote);
         worker->remote_count++;
     }
@@ -151,6 +158,22 @@ rgi_operate_here(struct rgm_worker *worker, struct rgm_message *message)
     else
         return false;
     return true;
+}
+
+int
+rgi_sleep_retime(struct rgm_worker *worker, struct rgm_operation *operation,
+                 uint64_t deadline_ns)
+{
+    if (operation->kind != RGM_OP_SLEEP)
+        return -EINVAL;
+    if (operation->state != RGM_OPERATION_SUBMITTED ||
+        timer_of(operation)->deadline_ns <=
+            worker->provider->ops->now(worker->provider) ||
+        !rgi_timers_cancel(worker->timers, timer_of(operation)))
+        return -ESRCH;
+    worker->attention = true;
+    rgi_timers_arm(worker->timers, timer_of(operation), deadline_ns);
+    return 0;
 }
 
 /* The state belongs to the worker that carries the operation out. */
@@ -221,6 +244,7 @@ lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
                 worker,
                 rgi_container_of(request, struct rgm_operation, request)))
             continue;
+        rgi_name_remove(rgm_operation_of(&request->message));
         worker->operations_out--;
         worker->messages_out--;
         rgi_request_lost(worker, request);
@@ -241,6 +265,7 @@ lose_asked_elsewhere(struct rgm_worker *worker)
         link = link->next;
         if (!is_at_provider(worker, operation))
             continue;
+        rgi_name_remove(operation);
         rgi_list_remove(&operation->remote);
         worker->remote_count--;
         worker->operations_out--;
@@ -328,6 +353,7 @@ deliver(struct rgm_worker *worker, struct rgm_message *message)
     struct rgm_operation *operation = rgm_operation_of(message);
 
     rgi_operation_home(operation);
+    rgi_name_remove(operation);
     worker->operations_out--;
     if (asked_here(worker, message)) {
         rgi_come_home(worker, message);

@@ -204,6 +204,9 @@ worker_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     worker->timers = rgi_alloc(sizeof(*worker->timers));
     if (worker->timers == NULL)
         return -ENOMEM;
+    status = rgi_names_init(worker);
+    if (status != 0)
+        return status;
     rgi_janitor_init(worker);
     worker->spawn_turn = number;
     worker->identity = identity_next();
@@ -220,6 +223,7 @@ worker_destroy(struct rgm_worker *worker)
     rgi_worker_leases_deinit(worker);
     rgi_slots_deinit(&worker->slots);
     rgi_free(worker->timers);
+    rgi_names_deinit(worker);
     rgi_free(worker->kept);
     rgi_home_deinit(worker);
     rgi_free(worker);

@@ -288,9 +288,14 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
         rgi_request_fail(worker, request, -ESRCH);
         return;
     }
-    if (message->type->kind == RGM_KIND_OPERATION &&
-        rgi_operate_here(worker, message))
-        return;
+    if (message->type->kind == RGM_KIND_OPERATION) {
+        if (rgi_operate_here(worker, message))
+            return;
+        if (rgi_operation_leaves(worker, message)) {
+            rgi_post(worker, message, destination);
+            return;
+        }
+    }
     if (rgi_lane_enter(worker, message, destination))
         rgi_post(worker, message, destination);
 }
@@ -375,7 +380,8 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
         if (nobody(worker, message->to))
             return -ESRCH;
     } else if (destination == worker->number ||
-               rgi_operation_refused(rgm_operation_of(message)) != 0) {
+               rgi_operation_refused(rgm_operation_of(message)) != 0 ||
+               rgi_is_command(rgm_operation_of(message))) {
         return CHARGED_NOTHING;
     } else if (destination >= worker->workers_count &&
                !rgi_number_learn(worker, destination)) {
@@ -401,6 +407,8 @@ rgm_try_ask_request(struct rgm_actor *self, struct rgm_request *request,
         return status;
     }
     ask_begin(self, request, answer);
+    if (request->message.type->kind == RGM_KIND_OPERATION)
+        (void)rgi_operation_leaves(self->worker, &request->message);
     rgi_post(self->worker, &request->message,
              rgm_address_worker(request->message.to));
     return 0;

@@ -20,7 +20,7 @@
  * stands still. Calls that block (spawn, stop and wait) play all.
  *
  * The stops are those of <ringmail/stepper.h> and the gates: "turn" (before
- * the inbox is taken), "take", "push" (before the compare-and-swap), "bell" (a
+ * the inbox is taken), "run" (all is sorted), "take", "push" (before the compare-and-swap), "bell" (a
  * sleeper's word was replaced, and he was not woken), "flushed", "sleep"
  * (looked, and about to fall asleep), "wake", "quiet", "close", "closing".
  */
@@ -37,13 +37,34 @@ struct stepped {
     struct rgm_script *script;
     struct rgm_runtime *runtime;
     uint32_t workers;
+    bool chosen; /* rgm_stepper_choose says who goes next */
     uint32_t players[STEPPED_WORKERS_MAX];
 };
+
+/* Until nobody would go on; who goes on for ever is found. */
+#define STEPPED_STEPS_MAX UINT64_C(20000000)
+
+static bool
+stepped_anyone(struct stepped *play)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < rgm_stepper_count(play->stepper); i++)
+        any |= rgm_stepper_step(play->stepper, i);
+    return any;
+}
 
 static void
 stepped_settle(struct stepped *play)
 {
-    (void)rgm_stepper_settle(play->stepper);
+    uint64_t rounds = 0;
+
+    if (play->chosen) {
+        (void)rgm_stepper_settle(play->stepper);
+        return;
+    }
+    while (stepped_anyone(play))
+        rgi_check(++rounds < STEPPED_STEPS_MAX);
 }
 
 static bool

@@ -116,6 +116,7 @@ run_of(uint64_t source)
             relays[i - 1].next = first;
     }
     rgm_stepper_choose(play.stepper, dice_throw, &dice);
+    play.chosen = true;
     stepped_open(&play, &guest);
     for (long i = 0; i < 4; i++)
         stepped_tell(&guest, first, i);

@@ -516,6 +516,7 @@ turn(struct rgm_worker *worker)
     sort(worker);
     if (rgi_timers_count(worker->timers) != 0)
         rgi_timers_turn(worker);
+    RGI_GATE("run");
     run_batches(worker);
     if (worker->dirty != 0)
         rgi_flush_all(worker);

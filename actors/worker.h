@@ -269,6 +269,10 @@ struct rgm_worker {
     struct rgm_link remote; /* operations asked from elsewhere */
     uint32_t remote_count;
 
+    /* commands.c */
+    struct rgi_names *names; /* operations of ours that have a number */
+    uint64_t names_last;     /* the last number we gave */
+
     /* acquire.c */
     struct rgm_link acquires; /* that wait, and are the first for their pool */
 
@@ -626,7 +630,43 @@ void rgi_cancel_arrived(struct rgm_worker *worker, struct rgm_message *node);
 void rgi_cancel_refused(struct rgm_worker *worker, struct rgm_message *node,
                         uint32_t destination);
 
+/* ---- commands.c ---- */
+
+int rgi_names_init(struct rgm_worker *worker);
+void rgi_names_deinit(struct rgm_worker *worker);
+/* How many can be found; for tests. Cost: the whole table. */
+uint32_t rgi_names_count(const struct rgm_worker *worker);
+/* It has a number, and is begun: it can be found. */
+void rgi_name_add(struct rgm_worker *worker, struct rgm_operation *operation);
+/* An operation leaves for another worker: it gets a number. Returns: whether it
+ * needs no allowance. */
+bool rgi_operation_leaves(struct rgm_worker *worker,
+                          struct rgm_message *message);
+/* If it is a command, apply it, or put it where what it names may come from.
+ * local: it was asked here. Returns: whether it is one. */
+bool rgi_command(struct rgm_worker *worker, struct rgm_message *message,
+                 bool local);
+
+static inline bool
+rgi_is_command(const struct rgm_operation *operation)
+{
+    return operation->kind == RGM_OP_CANCEL ||
+           operation->kind == RGM_OP_RETIME;
+}
+
+static inline void
+rgi_name_remove(struct rgm_operation *operation)
+{
+    if (rgi_list_is_linked(&operation->named))
+        rgi_list_remove(&operation->named);
+}
+
 /* ---- operations.c ---- */
+
+/* Let a sleep end at another time: 0, -ESRCH when it has ended, -EINVAL when it
+ * is none. */
+int rgi_sleep_retime(struct rgm_worker *worker,
+                     struct rgm_operation *operation, uint64_t deadline_ns);
 
 /* An operation is asked: start it, if it is this worker's, or refuse it, if
  * its preparation did (it may have no address then). False: it must travel. */

@@ -41,6 +41,8 @@ extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
 extern const struct rgm_message_type rgi_type_resize;
 extern const struct rgm_message_type rgi_type_lease_holders;
+extern const struct rgm_message_type rgi_type_cancellation;
+extern const struct rgm_message_type rgi_type_retiming;
 extern const struct rgm_message_type rgi_type_file_open;
 extern const struct rgm_message_type rgi_type_file_read;
 extern const struct rgm_message_type rgi_type_file_write;
@@ -99,7 +101,10 @@ rgi_operation_is_own(const struct rgm_operation *operation)
 {
     return operation->kind == RGM_OP_SLEEP ||
            operation->kind == RGM_OP_ACQUIRE ||
-           operation->kind == RGM_OP_RESIZE;
+           operation->kind == RGM_OP_RESIZE ||
+           operation->kind == RGM_OP_LEASE_HOLDERS ||
+           operation->kind == RGM_OP_CANCEL ||
+           operation->kind == RGM_OP_RETIME;
 }
 
 /* The completion was taken from the list and is about to be delivered. */

@@ -86,6 +86,17 @@ rgi_mail_refill(struct rgi_mail *mail)
         rgi_mail_sort(mail, newest);
 }
 
+/* Put a message behind all mail of a side; of the inbox's, behind what has been
+ * published by now. Thread: owner. */
+static inline void
+rgi_mail_append(struct rgi_mail *mail, enum rgi_side side,
+                struct rgm_message *message)
+{
+    if (side == RGI_REMOTE)
+        rgi_mail_refill(mail);
+    rgi_chain_append(&mail->mail[side], message);
+}
+
 /* The next urgent message, or NULL. Thread: owner. */
 static inline struct rgm_message *
 rgi_mail_next_urgent(struct rgi_mail *mail)

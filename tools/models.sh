@@ -35,6 +35,12 @@ full  inbox-retire           mailbox inbox clean/0    -DRETIRE
 full  inbox-retire-patient   mailbox inbox clean/0    -DRETIRE -DPATIENT
 full  inbox-retire-level     mailbox inbox clean/0    -DRETIRE -DPATIENT -DLEVEL
 full  inbox-outside-late     mailbox inbox clean/0    -DOUTSIDE -DLATE
+full  replay-reuse           mailbox replay clean/1  -DREUSE
+full  replay-two             mailbox replay clean/0  -DTWO
+full  replay-two-one         mailbox replay clean/0  -DTWO -DBOUND=1
+full  replay-two-three       mailbox replay clean/0  -DTWO -DBOUND=3
+full  replay-own-one         mailbox replay clean/9  -DREUSE -DOWN -DBOUND=1
+full  replay-own-loops       mailbox replay clean/9  -DREUSE -DOWN
 full  lane-three             actors lane clean/2
 full  lane-three-closing     actors lane clean/0   -DCLOSING -DLIMIT=1
 full  spawn-two-slots        actors spawn clean/11
@@ -51,6 +57,20 @@ quick spawn-shutdown         actors spawn clean/13  -DSHUTDOWN
 quick ask-all                actors ask clean/2    -DCLOSING -DTOKENS -DSECOND
 quick ask-loops              actors ask clean/2    -DCLOSING -DMAXFWD=3
 quick lane-closing           actors lane clean/0   -DK=2 -DCLOSING
+full  replay-own             mailbox replay clean/9  -DREUSE -DOWN
+quick replay-own-two         mailbox replay clean/8  -DTWO -DOWN
+quick replay-flood           mailbox replay clean/7  -DFLOOD
+quick replay-own-flood       mailbox replay clean/15 -DFLOOD -DOWN
+quick replay-submit-is-mail  mailbox replay assertion/done -DREUSE -DOWN -DM_SUBMIT_IS_MAIL
+quick replay-same-head       mailbox replay assertion/done -DREUSE -DOWN -DM_SAME_HEAD
+quick replay-same-tail       mailbox replay assertion/done -DREUSE -DOWN -DM_SAME_TAIL
+quick replay-no-take         mailbox replay assertion/done -DREUSE -DOWN -DM_NO_TAKE
+quick replay-none            mailbox replay assertion/done -DREUSE -DOWN -DM_NO_REPLAY
+quick replay-again-loops     mailbox replay cycle          -DREUSE -DOWN -DM_UNBOUNDED
+quick replay-generation      mailbox replay assertion/table -DREUSE -DOWN -DM_IGNORE_GENERATION
+quick replay-tombstone       mailbox replay assertion/table -DREUSE -DOWN -DM_TOMBSTONE
+quick replay-one-side-first  mailbox replay assertion/missed -DREUSE -DOWN -DM_NO_ALTERNATION
+quick replay-unflushed       mailbox replay assertion/done -DREUSE -DOWN -DM_UNFLUSHED
 quick lane-loops             actors lane clean/2   -DK=2 -DLIMIT=1
 quick inbox-bell-omitted     mailbox inbox endstate   -DOUTSIDE -DMUT_NO_BELL
 quick inbox-bell-before-cas  mailbox inbox endstate   -DOUTSIDE -DMUT_BELL_BEFORE_CAS

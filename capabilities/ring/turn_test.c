@@ -22,10 +22,9 @@ table_is_complete(void)
     rgi_check(world.provider->kinds == rgm_provider_ring.kinds);
     for (int kind = 0; kind < RGM_OP_KINDS_COUNT; kind++) {
         bool has = (world.provider->kinds >> kind & 1) != 0;
+        struct rgm_operation operation = {.kind = (uint8_t)kind};
 
-        rgi_check(has == (kind != RGM_OP_SLEEP && kind != RGM_OP_ACQUIRE &&
-                          kind != RGM_OP_RESIZE &&
-                          kind != RGM_OP_LEASE_HOLDERS));
+        rgi_check(has == !rgi_operation_is_own(&operation));
         rgi_check(has ==
                   (rgi_ring_kind_at((unsigned)kind)->begin != NULL));
     }

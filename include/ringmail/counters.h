@@ -33,6 +33,7 @@
     X(completions, "operations completed")                                    \
     X(overflows, "completions that took the overflow road")                   \
     X(operations, "operations started")                                       \
+    X(commands_replayed, "commands by identity that came first")              \
     X(timers_fired, "deadlines that came")                                    \
     X(timers_late, "of those, more than 1 ms late")                           \
     X(spawned, "actors spawned on this worker")                               \

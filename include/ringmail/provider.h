@@ -46,6 +46,8 @@ enum rgm_operation_kind {
     RGM_OP_NAMES,
     RGM_OP_RESIZE, /* the worker's own, too */
     RGM_OP_LEASE_HOLDERS, /* likewise */
+    RGM_OP_CANCEL, /* likewise: commands for an operation */
+    RGM_OP_RETIME,
     RGM_OP_FILE_OPEN,
     RGM_OP_FILE_READ,
     RGM_OP_FILE_WRITE,
@@ -80,6 +82,8 @@ struct rgm_operation {
     uint32_t serial;     /* of this submission, on this worker */
     uint64_t scratch[6]; /* the provider's, between submit and completion */
     struct rgm_link link; /* likewise; zero otherwise */
+    uint64_t number;      /* of this ask, if it has an identity; else 0 */
+    struct rgm_link named; /* the worker's: by number */
     struct rgm_link remote; /* the worker\'s: asked from elsewhere */
 };
 

@@ -10,6 +10,7 @@
 #include <ringmail/clock.h>
 #include <ringmail/counters.h>
 #include <ringmail/file.h>
+#include <ringmail/identity.h>
 #include <ringmail/lease.h>
 #include <ringmail/message.h>
 #include <ringmail/packet.h>
