@@ -25,6 +25,7 @@
 #define STOP_LIMIT_NS (60 * RGM_NS_PER_S)
 /* Growth of resident memory after the first third that nobody has to explain. */
 #define GROWTH_BYTES ((size_t)24 << 20)
+#define DESCRIPTORS_OF_OURS (16 * SOAK_WORKERS_MAX)
 #define GUESTS 3
 #define PINGS 40
 
@@ -177,8 +178,16 @@ lull(struct soak *soak)
     wake_all(soak);
 }
 
+/* Each agent has one connection at most; some of the last ones are still on
+ * their way out. */
 static void
-direct(struct soak *soak, uint64_t seconds)
+check_descriptors(unsigned before)
+{
+    rgi_check(descriptors() < before + 3 * SOAK_AGENTS + DESCRIPTORS_OF_OURS);
+}
+
+static void
+direct(struct soak *soak, uint64_t seconds, unsigned descriptors_before)
 {
     uint64_t start_ns = now(), end_ns = start_ns + seconds * RGM_NS_PER_S;
     uint64_t random = soak->seed | 1;
@@ -202,6 +211,7 @@ direct(struct soak *soak, uint64_t seconds)
     }
     fprintf(stderr, "# %u resizes, %u lulls; resident %zu, then %zu KiB\n",
             resizes, lulls, before_bytes / 1024, resident_bytes() / 1024);
+    check_descriptors(descriptors_before);
     if (memory_is_our_own())
         rgi_check(resident_bytes() < before_bytes + GROWTH_BYTES);
 }
@@ -279,12 +289,18 @@ open_all(struct soak *soak, const struct rgm_provider_class *provider)
     struct rgm_pool_options pool = {.name = "soak",
                                     .slots_count = SOAK_SLOTS,
                                     .slot_size_bytes = SOAK_SLOT_BYTES};
-    struct host_argument host = {soak};
-    struct rgm_address address;
 
     rgi_check(rgm_pool_create(&pool, &soak->pool) == 0);
     rgi_check(rgm_runtime_create(&options, &soak->runtime) == 0);
     rgi_check(rgm_runtime_start(soak->runtime) == 0);
+}
+
+static void
+spawn_host(struct soak *soak)
+{
+    struct host_argument host = {soak};
+    struct rgm_address address;
+
     rgi_check(rgm_runtime_spawn(soak->runtime, 0, &host_behaviour, &host,
                                 &address) == 0);
 }
@@ -301,7 +317,8 @@ soak_on(const struct rgm_provider_class *provider)
     soak.seed = rgi_seed();
     open_all(&soak, provider);
     watchdog = watchdog_start(&soak);
-    direct(&soak, seconds_wanted());
+    spawn_host(&soak);
+    direct(&soak, seconds_wanted(), before);
     stop(&soak);
     looks = watchdog_stop(watchdog);
     rgi_check(looks > 0);
