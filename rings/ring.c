@@ -243,6 +243,8 @@ check_probe(struct rgi_ring *ring, int fd, unsigned features, char *why,
     ring->opcodes = rgi_probe_opcodes(probe);
     if (missing == NULL)
         return 0;
+    if (status == -ENOMEM || status == -EINTR)
+        return status; /* it could not say, which is not a no */
     snprintf(why, why_size,
              "this kernel's io_uring lacks: %s; ringmail needs Linux 6.1",
              missing);
@@ -306,12 +308,11 @@ rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
         return fd;
     }
     status = check_probe(ring, fd, params.features, why, why_size);
-    if (status == 0) {
+    if (status == 0)
         status = rgi_ring_map(ring, fd, &params);
-        if (status < 0)
-            explain(options, status, why, why_size);
-    }
     if (status < 0) {
+        if (status != -ENOTSUP)
+            explain(options, status, why, why_size);
         close(fd);
         return status;
     }

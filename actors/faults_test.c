@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * faults_test.c - the nth allocation fails, the nth ring entry cannot be had,
+ * the nth system call is interrupted or refused: for every n there is.
+ *
+ * A tour starts a runtime and goes through everything: spawning here and there,
+ * asking, keeping, messages, sleeping, listening, connecting, accepting,
+ * writing, reading into memory and into a pool, resizing up and down, stopping.
+ * It is made again and again, each time with the next call failing, until no
+ * call is left to fail. Each tour ends; what it met is a documented error; and
+ * nothing is left of it.
+ *
+ * What is only "not now" (EINTR, EAGAIN, EBUSY) must not be noticed at all.
+ */
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ringmail/ringmail.h>
+
+#include "actors/faults.h"
+#include "actors/runtime.h"
+#include "base/cases.h"
+#include "base/memory.h"
+
+#define TOUR_BYTES 600
+
+enum stop_over {
+    SPAWN,
+    ASK_HERE,
+    ASK_THERE,
+    SEND,
+    SLEEP,
+    LISTEN,
+    MEET, /* connect and accept */
+    WRITE,
+    READ,
+    WRITE_BACK,
+    READ_POOLED,
+    HANG_UP,
+    GROW,
+    SHRINK,
+    END
+};
+
+struct errand {
+    struct rgm_request request;
+    uint64_t number;
+};
+RGM_REQUEST(errand);
+
+struct card {
+    struct rgm_message message;
+};
+RGM_MESSAGE(card);
+
+/* What a tour came to; one at a time. */
+static struct {
+    struct rgm_pool *pool;
+    struct rgm_runtime *runtime;
+    atomic_bool complete;  /* every stop was made */
+    atomic_int first_error;
+    atomic_int first_at;
+} tour;
+
+struct tourist {
+    struct rgm_actor actor;
+    enum stop_over at;
+    struct rgm_address here, there;
+    struct errand errand;
+    struct rgm_sleep sleep;
+    struct rgm_listener listener;
+    struct rgm_stream near, far;
+    struct rgm_listen listen;
+    struct rgm_connect connect;
+    struct rgm_accept accept;
+    uint32_t meeting; /* connect and accept that are out */
+    bool met;         /* neither has failed */
+    struct rgm_write write;
+    struct rgm_read read;
+    struct rgm_read_pooled pooled;
+    struct rgm_close close;
+    struct rgm_resize resize;
+    char out[TOUR_BYTES], in[TOUR_BYTES];
+    size_t in_count;
+};
+
+/* ------------------------------------------------------------- a tour's host */
+
+/* Answers: at once, or after having kept it. */
+struct helper {
+    struct rgm_actor actor;
+};
+
+RGM_HANDLER(helper, errand, helper_errand);
+RGM_HANDLER(helper, card, helper_card);
+
+static const struct rgm_handler helper_handlers[] = {
+    RGM_ON(helper, errand, helper_errand),
+    RGM_ON(helper, card, helper_card),
+};
+
+static const struct rgm_behaviour helper_behaviour = {
+    .name = "helper",
+    .size_bytes = sizeof(struct helper),
+    RGM_HANDLERS(helper_handlers),
+};
+
+static void
+helper_errand(struct helper *self, struct errand *errand)
+{
+    struct rgm_token token;
+    int status;
+
+    errand->number++;
+    status = rgm_keep(self, errand, &token);
+    if (status == 0)
+        rgi_check(rgm_answer(self, token, 0) == 0);
+    else
+        rgm_reply(self, errand, status);
+}
+
+static void
+helper_card(struct helper *self, struct card *card)
+{
+    (void)self;
+    (void)card;
+}
+
+/* ------------------------------------------------------------------ the stops */
+
+RGM_HOOK(tourist, go_on);
+RGM_HOOK(tourist, pack_up);
+RGM_ANSWER(tourist, errand, on_errand);
+RGM_ANSWER(tourist, rgm_sleep, on_sleep);
+RGM_ANSWER(tourist, rgm_listen, on_listen);
+RGM_ANSWER(tourist, rgm_connect, on_connect);
+RGM_ANSWER(tourist, rgm_accept, on_accept);
+RGM_ANSWER(tourist, rgm_write, on_write);
+RGM_ANSWER(tourist, rgm_read, on_read);
+RGM_ANSWER(tourist, rgm_read_pooled, on_pooled);
+RGM_ANSWER(tourist, rgm_close, on_close);
+RGM_ANSWER(tourist, rgm_resize, on_resize);
+
+static const struct rgm_behaviour tourist_behaviour = {
+    .name = "tourist",
+    .size_bytes = sizeof(struct tourist),
+    .started = RGM_DO(tourist, go_on),
+    .stopped = RGM_DO(tourist, pack_up),
+};
+
+/* What the headers say can come of anything on the way. */
+static bool
+is_documented(int status)
+{
+    switch (status) {
+    case -ENOMEM:
+    case -EAGAIN: /* no number at hand, no thread to be had */
+    case -EMFILE:
+    case -ENOBUFS:
+    case -EPIPE:      /* the runtime stops */
+    case -ECANCELED:  /* likewise */
+    case -ESRCH:      /* the helper has gone meanwhile */
+    case -ECONNREFUSED:
+    case -ECONNRESET:
+    case -ECONNABORTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void
+note(int status, int at)
+{
+    int none = 0;
+
+    if (!is_documented(status)) {
+        fprintf(stderr, "at stop %d: %s\n", at, strerror(-status));
+        rgi_check(is_documented(status));
+    }
+    if (atomic_compare_exchange_strong(&tour.first_error, &none, status))
+        atomic_store(&tour.first_at, at);
+}
+
+/* The tour is over before its end; what was opened is closed by pack_up. */
+static void
+give_up(struct tourist *self, int status)
+{
+    note(status, self->at);
+    rgm_runtime_stop(tour.runtime);
+    rgm_stop(self);
+}
+
+static void
+next(struct tourist *self, int status)
+{
+    if (status != 0) {
+        give_up(self, status);
+        return;
+    }
+    self->at++;
+    go_on(self);
+}
+
+static void
+spawn_helpers(struct tourist *self)
+{
+    int status = rgm_spawn(self, &helper_behaviour, NULL, &self->here);
+
+    if (status == 0)
+        status =
+            rgm_spawn_on(self, 1, &helper_behaviour, NULL, &self->there);
+    next(self, status);
+}
+
+static void
+ask_helper(struct tourist *self, struct rgm_address helper)
+{
+    errand_prepare(&self->errand, helper);
+    self->errand.number = 6;
+    rgm_ask(self, &self->errand, RGM_REPLY(tourist, errand, on_errand));
+}
+
+static void
+on_errand(struct tourist *self, struct errand *errand)
+{
+    rgi_check(rgm_status(errand) != 0 || errand->number == 7);
+    next(self, rgm_status(errand));
+}
+
+static void
+send_card(struct tourist *self)
+{
+    struct card *card = card_take(&self->actor, 0);
+
+    if (card == NULL) {
+        next(self, -ENOMEM);
+        return;
+    }
+    rgi_check(rgm_send(self, self->there, card) == 0);
+    next(self, 0);
+}
+
+static void
+sleep_a_little(struct tourist *self)
+{
+    rgm_sleep_for(&self->sleep, rgm_here(self), 100 * RGM_NS_PER_US);
+    rgm_ask(self, &self->sleep, RGM_REPLY(tourist, rgm_sleep, on_sleep));
+}
+
+static void
+on_sleep(struct tourist *self, struct rgm_sleep *sleep)
+{
+    next(self, rgm_status(sleep));
+}
+
+static void
+begin_to_listen(struct tourist *self)
+{
+    struct rgm_endpoint endpoint;
+
+    rgi_check(rgm_endpoint_parse("127.0.0.1", 0, &endpoint) == 0);
+    rgm_stream_listen(&self->listen, rgm_here(self), &self->listener,
+                      &endpoint, false);
+    rgm_ask(self, &self->listen, RGM_REPLY(tourist, rgm_listen, on_listen));
+}
+
+static void
+on_listen(struct tourist *self, struct rgm_listen *listen)
+{
+    next(self, rgm_status(listen));
+}
+
+static void
+meet(struct tourist *self)
+{
+    self->meeting = 2;
+    self->met = true;
+    rgm_stream_accept(&self->accept, &self->listener, &self->far);
+    rgm_ask(self, &self->accept, RGM_REPLY(tourist, rgm_accept, on_accept));
+    rgm_stream_connect(&self->connect, rgm_here(self), &self->near,
+                       &self->listen.endpoint);
+    rgm_ask(self, &self->connect,
+            RGM_REPLY(tourist, rgm_connect, on_connect));
+}
+
+/* One side may fail while the other goes on waiting. */
+static void
+has_met(struct tourist *self, int status, struct rgm_request *other)
+{
+    if (status != 0) {
+        if (self->met)
+            note(status, self->at);
+        self->met = false;
+    }
+    if (--self->meeting > 0) {
+        if (status != 0)
+            rgm_cancel_request(&self->actor, other);
+        return;
+    }
+    if (self->met) {
+        next(self, 0);
+    } else {
+        rgm_runtime_stop(tour.runtime);
+        rgm_stop(self);
+    }
+}
+
+static void
+on_connect(struct tourist *self, struct rgm_connect *connect)
+{
+    has_met(self, rgm_status(connect), &self->accept.request);
+}
+
+static void
+on_accept(struct tourist *self, struct rgm_accept *accept)
+{
+    has_met(self, rgm_status(accept), &self->connect.request);
+}
+
+static void
+write_all(struct tourist *self, struct rgm_stream *stream)
+{
+    memset(self->out, 'o', sizeof(self->out));
+    rgm_stream_write(&self->write, stream, self->out, sizeof(self->out));
+    rgm_ask(self, &self->write, RGM_REPLY(tourist, rgm_write, on_write));
+}
+
+static void
+on_write(struct tourist *self, struct rgm_write *write)
+{
+    self->in_count = 0;
+    next(self, rgm_status(write));
+}
+
+static void
+read_some(struct tourist *self)
+{
+    rgm_stream_read(&self->read, &self->far, self->in + self->in_count,
+                    sizeof(self->in) - self->in_count);
+    rgm_ask(self, &self->read, RGM_REPLY(tourist, rgm_read, on_read));
+}
+
+static void
+on_read(struct tourist *self, struct rgm_read *read)
+{
+    if (rgm_status(read) == 0) {
+        rgi_check(!read->end && read->count > 0);
+        self->in_count += read->count;
+        if (self->in_count < TOUR_BYTES) {
+            read_some(self);
+            return;
+        }
+        rgi_check(memcmp(self->in, self->out, TOUR_BYTES) == 0);
+    }
+    next(self, rgm_status(read));
+}
+
+static void
+read_pooled(struct tourist *self)
+{
+    rgm_stream_read_pooled(&self->pooled, &self->near, tour.pool);
+    rgm_ask(self, &self->pooled,
+            RGM_REPLY(tourist, rgm_read_pooled, on_pooled));
+}
+
+static void
+on_pooled(struct tourist *self, struct rgm_read_pooled *pooled)
+{
+    if (rgm_status(pooled) == 0) {
+        rgi_check(!pooled->end && pooled->count > 0);
+        rgi_check(*(const char *)pooled->lease.data == 'o');
+        self->in_count += pooled->count;
+        rgi_check(rgm_lease_drop(&pooled->lease) == 0);
+        if (self->in_count < TOUR_BYTES) {
+            read_pooled(self);
+            return;
+        }
+    }
+    next(self, rgm_status(pooled));
+}
+
+static void
+hang_up(struct tourist *self)
+{
+    rgm_stream_close(&self->close, &self->near);
+    rgm_ask(self, &self->close, RGM_REPLY(tourist, rgm_close, on_close));
+}
+
+static void
+on_close(struct tourist *self, struct rgm_close *close)
+{
+    next(self, rgm_status(close));
+}
+
+static void
+resize_to(struct tourist *self, uint32_t workers)
+{
+    rgm_resize_to(&self->resize, workers);
+    rgm_ask(self, &self->resize, RGM_REPLY(tourist, rgm_resize, on_resize));
+}
+
+static void
+on_resize(struct tourist *self, struct rgm_resize *resize)
+{
+    next(self, rgm_status(resize));
+}
+
+static void
+go_on(struct tourist *self)
+{
+    switch (self->at) {
+    case SPAWN: spawn_helpers(self); break;
+    case ASK_HERE: ask_helper(self, self->here); break;
+    case ASK_THERE: ask_helper(self, self->there); break;
+    case SEND: send_card(self); break;
+    case SLEEP: sleep_a_little(self); break;
+    case LISTEN: begin_to_listen(self); break;
+    case MEET: meet(self); break;
+    case WRITE: write_all(self, &self->near); break;
+    case READ: read_some(self); break;
+    case WRITE_BACK: write_all(self, &self->far); break;
+    case READ_POOLED: read_pooled(self); break;
+    case HANG_UP: hang_up(self); break;
+    case GROW: resize_to(self, 3); break;
+    case SHRINK: resize_to(self, 2); break;
+    case END:
+        atomic_store(&tour.complete, true);
+        rgm_runtime_stop(tour.runtime);
+        rgm_stop(self);
+    }
+}
+
+static void
+drop(struct tourist *self, struct rgm_socket *socket)
+{
+    int status = rgm_socket_drop(&self->actor, socket);
+
+    if (status == -ENOMEM) /* said to be, and what to do then */
+        status = rgm_socket_drop(&self->actor, socket);
+    rgi_check(status == 0);
+}
+
+static void
+pack_up(struct tourist *self)
+{
+    drop(self, &self->near.socket);
+    drop(self, &self->far.socket);
+    drop(self, &self->listener.socket);
+}
+
+/* ---------------------------------------------------------------- from outside */
+
+static unsigned
+descriptors(void)
+{
+    DIR *table = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    rgi_check(table != NULL);
+    while (readdir(table) != NULL)
+        count++;
+    closedir(table);
+    return count;
+}
+
+static void
+make_pool(void)
+{
+    struct rgm_pool_options options = {
+        .name = "tour", .slots_count = 4, .slot_size_bytes = 256};
+
+    rgi_check(rgm_pool_create(&options, &tour.pool) == 0);
+}
+
+struct fault_plan {
+    const struct rgm_provider_class *provider;
+    uint32_t ring_entries;
+    unsigned calls; /* 0: allocations */
+    int error;
+    bool late;
+    bool unnoticed; /* the tour must be complete all the same */
+    bool may_end_it; /* a provider may fail for good */
+};
+
+static void
+arm(const struct fault_plan *plan, unsigned long nth)
+{
+    if (plan->calls == 0)
+        rgi_memory_fail_nth(nth);
+    else
+        fault_plan(plan->calls, (long)nth, plan->error, plan->late);
+}
+
+static bool
+disarm(const struct fault_plan *plan)
+{
+    return plan->calls == 0 ? rgi_memory_fail_off() : fault_end();
+}
+
+/* Returns: 0, or why it could not begin, or the error of a provider. */
+static int
+travel(const struct fault_plan *plan)
+{
+    struct rgm_runtime_options options = {.workers = 2,
+                                          .workers_max = 3,
+                                          .provider = plan->provider,
+                                          .ring_entries = plan->ring_entries};
+    struct rgm_address address;
+    int status = rgm_runtime_create(&options, &tour.runtime);
+
+    if (status != 0) {
+        note(status, -3);
+        return status;
+    }
+    status = rgm_runtime_start(tour.runtime);
+    if (status == 0) {
+        status = rgm_runtime_spawn(tour.runtime, 0, &tourist_behaviour, NULL,
+                                   &address);
+        if (status != 0) {
+            note(status, -1);
+            rgm_runtime_stop(tour.runtime);
+        }
+        status = rgm_runtime_wait(tour.runtime);
+    } else {
+        note(status, -2);
+        rgi_check(rgm_runtime_error(tour.runtime)[0] != '\0' ||
+                  status == -EAGAIN || status == -ENOMEM);
+    }
+    rgi_check(rgm_runtime_destroy(tour.runtime) == 0);
+    return status;
+}
+
+/* Returns: whether the fault was met. */
+static bool
+travel_with_fault(const struct fault_plan *plan, unsigned long nth)
+{
+    size_t blocks = rgi_memory_live();
+    unsigned open = descriptors();
+    bool met, ended_it;
+    int status;
+
+    atomic_store(&tour.complete, false);
+    atomic_store(&tour.first_error, 0);
+    make_pool();
+    arm(plan, nth);
+    status = travel(plan);
+    met = disarm(plan);
+    ended_it = status != 0 && plan->may_end_it;
+    if (!met)
+        rgi_check(tour.complete);
+    if (plan->unnoticed)
+        rgi_check(tour.complete && status == 0);
+    rgi_check(tour.complete || tour.first_error != 0 || ended_it);
+    if (!ended_it) /* a lost provider keeps what the kernel may write to */
+        rgi_check(rgm_pool_free_count(tour.pool) == 4);
+    rgm_pool_destroy(tour.pool);
+    if (!ended_it) {
+        rgi_check(rgi_memory_live() == blocks);
+        rgi_check(descriptors() == open);
+    }
+    return met;
+}
+
+/* How long a tour can be at most; more means that it does not end. */
+#define CALLS_MAX 5000ul
+
+static void
+travel_all(const struct fault_plan *plan)
+{
+    unsigned long nth = 1;
+
+    while (travel_with_fault(plan, nth)) {
+        rgi_check(nth < CALLS_MAX);
+        nth++;
+    }
+    fprintf(stderr, "# %lu tours of %s\n", nth, plan->provider->name);
+}
+
+/* ---------------------------------------------------------------- allocations */
+
+static void
+the_nth_allocation_fails_on_ring(void)
+{
+    static const struct fault_plan plan = {.provider = &rgm_provider_ring};
+
+    travel_all(&plan);
+}
+
+static void
+the_nth_allocation_fails_on_threads(void)
+{
+    static const struct fault_plan plan = {.provider = &rgm_provider_threads};
+
+    travel_all(&plan);
+}
+
+/* --------------------------------------------------------------- ring entries */
+
+/* With a queue of one, every entry needs the kernel to have taken the last. */
+static void
+the_nth_ring_entry_cannot_be_had(void)
+{
+    static const int errors[] = {EBUSY, EAGAIN};
+
+    for (int i = 0; i < 2; i++) {
+        struct fault_plan plan = {.provider = &rgm_provider_ring,
+                                  .ring_entries = 1,
+                                  .calls = FAULT_BIT(FAULT_RING_ENTER),
+                                  .error = errors[i],
+                                  .unnoticed = true};
+
+        travel_all(&plan);
+    }
+}
+
+/* --------------------------------------------------------------- system calls */
+
+static void
+field_b61_the_nth_enter_is_interrupted_or_refused(void)
+{
+    static const int errors[] = {EINTR, EAGAIN, EBUSY};
+
+    for (int i = 0; i < 3; i++) {
+        struct fault_plan plan = {.provider = &rgm_provider_ring,
+                                  .calls = FAULT_BIT(FAULT_RING_ENTER),
+                                  .error = errors[i],
+                                  .unnoticed = true};
+
+        travel_all(&plan);
+    }
+}
+
+static void
+field_b61_the_nth_enter_is_interrupted_when_it_has_done_all(void)
+{
+    static const struct fault_plan plan = {
+        .provider = &rgm_provider_ring,
+        .calls = FAULT_BIT(FAULT_RING_ENTER),
+        .error = EINTR,
+        .late = true,
+        .unnoticed = true};
+
+    travel_all(&plan);
+}
+
+static void
+shd_08_the_nth_enter_ends_the_ring(void)
+{
+    static const struct fault_plan plan = {
+        .provider = &rgm_provider_ring,
+        .calls = FAULT_BIT(FAULT_RING_ENTER),
+        .error = ENOMEM,
+        .may_end_it = true};
+
+    travel_all(&plan);
+}
+
+static void
+the_nth_call_that_sets_up_fails(void)
+{
+    static const enum fault_call calls[] = {
+        FAULT_RING_SETUP, FAULT_RING_REGISTER, FAULT_MMAP, FAULT_EVENTFD,
+        FAULT_THREAD};
+    static const struct rgm_provider_class *const providers[] = {
+        &rgm_provider_ring, &rgm_provider_threads};
+
+    for (unsigned p = 0; p < 2; p++)
+        for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+            struct fault_plan plan = {
+                .provider = providers[p],
+                .calls = FAULT_BIT(calls[i]),
+                .error = calls[i] == FAULT_THREAD ? EAGAIN : ENOMEM};
+
+            fprintf(stderr, "# %s\n", fault_names[calls[i]]);
+            travel_all(&plan);
+        }
+}
+
+/* What only says "not now". */
+static void
+the_nth_socket_call_is_interrupted_or_too_early(void)
+{
+    static const struct {
+        enum fault_call call;
+        int error;
+    } faults[] = {{FAULT_RECEIVE, EINTR}, {FAULT_RECEIVE, EAGAIN},
+                  {FAULT_SEND, EINTR},    {FAULT_SEND, EAGAIN},
+                  {FAULT_ACCEPT, EINTR},  {FAULT_ACCEPT, EAGAIN},
+                  {FAULT_POLL, EINTR}};
+
+    for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct fault_plan plan = {.provider = &rgm_provider_threads,
+                                  .calls = FAULT_BIT(faults[i].call),
+                                  .error = faults[i].error,
+                                  .unnoticed = true};
+
+        fprintf(stderr, "# %s\n", fault_names[faults[i].call]);
+        travel_all(&plan);
+    }
+}
+
+static void
+the_nth_socket_call_finds_no_memory(void)
+{
+    static const enum fault_call calls[] = {
+        FAULT_SOCKET, FAULT_BIND,    FAULT_LISTEN, FAULT_ACCEPT,
+        FAULT_CONNECT, FAULT_RECEIVE, FAULT_SEND};
+    static const struct rgm_provider_class *const providers[] = {
+        &rgm_provider_ring, &rgm_provider_threads};
+
+    for (unsigned p = 0; p < 2; p++)
+        for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+            struct fault_plan plan = {.provider = providers[p],
+                                      .calls = FAULT_BIT(calls[i]),
+                                      .error = ENOMEM};
+
+            fprintf(stderr, "# %s\n", fault_names[calls[i]]);
+            travel_all(&plan);
+        }
+}
+
+/* Last: a ring that fails for good leaves memory behind. */
+#define CASES(X)                                                               \
+    X(faults, the_nth_allocation_fails_on_ring)                                \
+    X(faults, the_nth_allocation_fails_on_threads)                             \
+    X(faults, the_nth_ring_entry_cannot_be_had)                                \
+    X(faults, field_b61_the_nth_enter_is_interrupted_or_refused)               \
+    X(faults, field_b61_the_nth_enter_is_interrupted_when_it_has_done_all)     \
+    X(faults, the_nth_call_that_sets_up_fails)                                 \
+    X(faults, the_nth_socket_call_is_interrupted_or_too_early)                 \
+    X(faults, the_nth_socket_call_finds_no_memory)                             \
+    X(faults, shd_08_the_nth_enter_ends_the_ring)
+
+RGI_CASES(CASES)
