@@ -164,8 +164,8 @@ leave_memory(struct rgm_worker *worker, struct rgm_actor *actor)
     size_t size_bytes = actor->dispatch->behaviour->size_bytes;
 
     if (actor->flags & RGI_ACTOR_LOST)
-        return;
-    if (actor->flags & RGI_ACTOR_FOREIGN)
+        rgi_slab_lose(actor, size_bytes);
+    else if (actor->flags & RGI_ACTOR_FOREIGN)
         rgi_slab_give_away(&worker->slab, actor, size_bytes);
     else
         rgi_slab_give(&worker->slab, actor, size_bytes);

@@ -234,3 +234,10 @@ rgi_slab_store_lose(struct rgi_slab_store *store)
     }
     store->first = NULL;
 }
+
+void
+rgi_slab_lose(void *memory, size_t size_bytes)
+{
+    if (rgi_slab_class(size_bytes) == RGI_SLAB_LARGE)
+        store_add(&lost, memory);
+}

@@ -107,6 +107,9 @@ void rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes);
  * large ones. Thread: owner of this slab. */
 void rgi_slab_give_list(struct rgi_slab *slab, struct rgi_slab_block *first,
                         struct rgi_slab_block *last, size_t size_bytes);
+/* Never give it back: it may still be written to. Its first word is ours from
+ * now on, so that it stays findable. Thread: owner. */
+void rgi_slab_lose(void *memory, size_t size_bytes);
 /* Give back what another worker took: to the runtime, else the one who always
  * gives would hoard what the one who always takes has to get anew. */
 void rgi_slab_give_away(struct rgi_slab *slab, void *memory, size_t size_bytes);
