@@ -18,6 +18,8 @@
 
 #include "actors/runtime.h"
 
+#include <ringmail/job.h>
+
 #include "capabilities/operation.h"
 
 #define LATE_NS RGM_NS_PER_MS
@@ -75,7 +77,9 @@ rgi_is_cleanup(const struct rgm_message *message)
            operation->kind == RGM_OP_SHUTDOWN ||
            operation->kind == RGM_OP_CANCEL ||
            operation->kind == RGM_OP_RETIME ||
-           operation->kind == RGM_OP_FILE_ADVISE;
+           operation->kind == RGM_OP_FILE_ADVISE ||
+           (operation->kind == RGM_OP_JOB &&
+            ((const struct rgm_job *)(const void *)operation)->cleanup);
 }
 
 /* A handle remembers the worker it is of, in the address it was opened at: not
@@ -105,6 +109,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_acquire_start(worker, operation);
     if (operation->kind == RGM_OP_LEASE_HOLDERS)
         return rgi_lease_holders_start(worker, operation);
+    if (operation->kind == RGM_OP_JOB)
+        return rgi_job_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -186,6 +192,10 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
     }
     if (operation->kind == RGM_OP_ACQUIRE) {
         rgi_acquire_cancel(worker, operation);
+        return;
+    }
+    if (operation->kind == RGM_OP_JOB) {
+        rgi_job_cancel(worker, operation);
         return;
     }
     if (operation->kind != RGM_OP_SLEEP) {

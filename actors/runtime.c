@@ -53,6 +53,8 @@ options_check(const struct rgm_runtime_options *options)
         options->lane_messages > INT32_MAX ||
         options->lane_bytes > (UINT64_C(1) << 40) ||
         options->lent_slots > LENT_SLOTS_MAX ||
+        options->job_threads > RGM_JOB_THREADS_MAX ||
+        options->jobs_max > RGM_JOBS_MAX ||
         (options->spin_us > 1000000 && options->spin_us != RGM_SPIN_OFF))
         return -EINVAL;
     return 0;
@@ -75,6 +77,8 @@ options_complete(struct rgm_runtime_options *options, uint32_t cpus)
     DEFAULT(quota, DEFAULT_QUOTA);
     DEFAULT(lent_slots, DEFAULT_LENT_SLOTS);
     DEFAULT(spin_us, DEFAULT_SPIN_US);
+    DEFAULT(job_threads, RGM_JOB_THREADS_DEFAULT);
+    DEFAULT(jobs_max, RGM_JOBS_DEFAULT);
     if (options->spin_us == RGM_SPIN_OFF || rgi_baton != NULL)
         options->spin_us = 0;
     if (rgi_baton != NULL)
@@ -325,6 +329,7 @@ runtime_free(struct rgm_runtime *runtime)
         rgi_home_deinit(&runtime->guests[i]->worker);
         rgi_free(runtime->guests[i]);
     }
+    rgi_job_pool_deinit(&runtime->jobs);
     rgi_dispatch_free_all(runtime->dispatches);
     if (ck_pr_load_32(&runtime->lost) != 0)
         rgi_slab_store_lose(&runtime->slabs);
@@ -358,7 +363,10 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
     runtime->places_count = runtime->options.workers_max;
     rgi_list_init(&runtime->steward.waiting);
     rgi_list_init(&runtime->steward.lingering);
-    status = places_create(runtime);
+    status = rgi_job_pool_init(&runtime->jobs, runtime->options.job_threads,
+                           runtime->options.jobs_max);
+    if (status == 0)
+        status = places_create(runtime);
     if (status == 0)
         status = workers_create(runtime);
     if (status != 0) {
@@ -832,6 +840,7 @@ join_workers(struct rgm_runtime *runtime)
     char reason[64];
 
     join_threads(runtime, first, runtime->places_count - first);
+    rgi_job_pool_close(&runtime->jobs);
     if (failure_of(runtime) != 0)
         snprintf(runtime->failure_text, sizeof(runtime->failure_text),
                  "the provider %s has failed: %s", runtime->provider->name,
@@ -873,7 +882,7 @@ rgi_runtime_await_end(struct rgm_runtime *runtime, uint64_t deadline_ns)
 int
 rgm_runtime_wait(struct rgm_runtime *runtime)
 {
-    if (rgi_current != NULL && rgi_current->runtime == runtime)
+    if (rgi_is_inside(runtime))
         return -EDEADLK;
     return rgi_runtime_await_end(runtime, RGM_NEVER);
 }

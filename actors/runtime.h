@@ -15,6 +15,7 @@
 
 #include <ringmail/runtime.h>
 
+#include "actors/jobs.h"
 #include "actors/worker.h"
 
 /* What a number (worker or guest) keeps from one owner to the next. */
@@ -101,12 +102,22 @@ struct rgm_runtime {
     uint32_t lost; /* runtime-lost: records went with a provider */
     struct rgi_dispatch *dispatches; /* dispatch-list */
     struct rgi_slab_store slabs;
+    struct rgi_job_pool jobs; /* under its own lock */
 };
 
 static inline uint64_t
 rgi_bit(uint32_t number)
 {
     return UINT64_C(1) << number;
+}
+
+/* Whether this thread must end before the runtime can: a worker's, or one that
+ * runs a job. */
+static inline bool
+rgi_is_inside(const struct rgm_runtime *runtime)
+{
+    return (rgi_current != NULL && rgi_current->runtime == runtime) ||
+           rgi_job_thread_of() == runtime;
 }
 
 /* ---- runtime.c, for resize.c ---- */

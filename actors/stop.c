@@ -259,7 +259,7 @@ rgm_runtime_stop_and_wait(struct rgm_runtime *runtime,
     struct rgm_stop_report report;
     int status;
 
-    if (rgi_current != NULL && rgi_current->runtime == runtime)
+    if (rgi_is_inside(runtime))
         return -EDEADLK;
     options_complete(options, &all);
     memset(&report, 0, sizeof(report));

@@ -74,6 +74,9 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
     case RGI_CONTROL_RECALL:
         rgi_notice_control(worker, message);
         break;
+    case RGI_CONTROL_JOB:
+        rgi_job_arrived(worker, message);
+        break;
     case RGI_CONTROL_SLOT:
         rgi_acquire_arrived(worker, message);
         break;

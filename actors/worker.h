@@ -50,6 +50,7 @@ enum rgi_control {
     RGI_CONTROL_JOIN,       /* a new worker lends slot numbers from now on */
     RGI_CONTROL_RECALL,     /* a retiring worker wants its numbers back */
     RGI_CONTROL_FORCE,      /* the runtime ends by force */
+    RGI_CONTROL_JOB,        /* a job is back from its thread; see jobs.c */
     RGI_CONTROL_SLOT,       /* a pool slot for an acquire; see acquire.c */
     RGI_CONTROL_CANCEL,     /* looks for the request it lies in */
     RGI_CONTROL_CANCEL_HOME, /* and has done so */

@@ -54,6 +54,7 @@ extern const struct rgm_message_type rgi_type_file_allocate;
 extern const struct rgm_message_type rgi_type_file_advise;
 extern const struct rgm_message_type rgi_type_path;
 extern const struct rgm_message_type rgi_type_directory_read;
+extern const struct rgm_message_type rgi_type_job;
 extern const struct rgm_message_type rgi_type_packet_open;
 extern const struct rgm_message_type rgi_type_packet_read;
 extern const struct rgm_message_type rgi_type_packet_write;
@@ -95,16 +96,17 @@ bool rgi_operation_stop(struct rgm_operation *operation);
 void rgi_operation_cancel(struct rgm_operation *operation,
                           struct rgm_provider *provider);
 
+#define RGI_OWN_KIND_BITS                                                     \
+    (UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE |            \
+     UINT64_C(1) << RGM_OP_RESIZE | UINT64_C(1) << RGM_OP_JOB |               \
+     UINT64_C(1) << RGM_OP_LEASE_HOLDERS | UINT64_C(1) << RGM_OP_CANCEL |     \
+     UINT64_C(1) << RGM_OP_RETIME)
+
 /* Whether the worker carries it out itself, and no provider ever sees it. */
 static inline bool
 rgi_operation_is_own(const struct rgm_operation *operation)
 {
-    return operation->kind == RGM_OP_SLEEP ||
-           operation->kind == RGM_OP_ACQUIRE ||
-           operation->kind == RGM_OP_RESIZE ||
-           operation->kind == RGM_OP_LEASE_HOLDERS ||
-           operation->kind == RGM_OP_CANCEL ||
-           operation->kind == RGM_OP_RETIME;
+    return (RGI_OWN_KIND_BITS >> operation->kind & 1) != 0;
 }
 
 /* The completion was taken from the list and is about to be delivered. */

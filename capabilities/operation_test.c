@@ -53,8 +53,7 @@ provider_of(uint64_t kinds)
     return (struct rgm_provider){.ops = &ops, .kinds = kinds};
 }
 
-#define ALL_KINDS                                                              \
-    (~(UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE))
+#define ALL_KINDS (~RGI_OWN_KIND_BITS)
 
 static struct rgm_stream
 stream_open(void)
@@ -104,7 +103,8 @@ types_describe_their_records(void)
         &rgi_type_file_sync, &rgi_type_file_stat, &rgi_type_file_seek,
         &rgi_type_file_truncate, &rgi_type_file_allocate,
         &rgi_type_file_advise, &rgi_type_path, &rgi_type_directory_read,
-        &rgi_type_packet_open, &rgi_type_packet_read, &rgi_type_packet_write};
+        &rgi_type_packet_open, &rgi_type_packet_read, &rgi_type_packet_write,
+        &rgi_type_job};
 
     rgi_check(sizeof(types) / sizeof(types[0]) == RGM_OP_KINDS_COUNT);
     for (int i = 0; i < RGM_OP_KINDS_COUNT; i++) {

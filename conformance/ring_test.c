@@ -7,6 +7,7 @@
 #include "conformance/crowd_cases.h"
 #include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
+#include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
@@ -23,6 +24,7 @@
     FILE_CASES(X, ring_file)                                                   \
     ENDING_CASES(X, ring_ending)                                               \
     PACKET_CASES(X, ring_packet)                                               \
+    JOB_CASES(X, ring_job)                                                     \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \
     POOLED_CASES(X, ring_pooled)                                               \
     RING_CASES(X, ring_only)                                                   \

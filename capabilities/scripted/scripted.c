@@ -30,10 +30,7 @@
 /* All but the worker's own. */
 #define SCRIPTED_KINDS                                                         \
     (((UINT64_C(1) << RGM_OP_KINDS_COUNT) - 1) &                               \
-     ~(UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE |           \
-       UINT64_C(1) << RGM_OP_RESIZE | UINT64_C(1) << RGM_OP_CANCEL |           \
-       UINT64_C(1) << RGM_OP_RETIME |            \
-       UINT64_C(1) << RGM_OP_LEASE_HOLDERS))
+     ~RGI_OWN_KIND_BITS)
 
 static struct rgi_scripted *
 scripted_of(struct rgm_provider *provider)

@@ -11,6 +11,7 @@
 #include <ringmail/counters.h>
 #include <ringmail/file.h>
 #include <ringmail/identity.h>
+#include <ringmail/job.h>
 #include <ringmail/lease.h>
 #include <ringmail/message.h>
 #include <ringmail/packet.h>

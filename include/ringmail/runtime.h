@@ -65,6 +65,10 @@ struct rgm_runtime_options {
     /* Reserved slots each worker lends each other one at a time. Default 64,
      * up to 65,536. */
     uint32_t lent_slots;
+    /* Of the pool that runs jobs (job.h): threads, default 4, up to 256, and
+     * how many jobs are admitted at once, default 512, up to 2^20. */
+    uint32_t job_threads;
+    uint32_t jobs_max;
 };
 
 #define RGM_SPIN_OFF UINT32_MAX
