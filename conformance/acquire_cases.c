@@ -373,7 +373,7 @@ can_14_bad_acquires_are_answers(struct stage *stage)
 void
 acquires_of_a_worker_come_in_order(struct stage *stage)
 {
-    enum { COUNT = 100 };
+    enum { COUNT = 300 }; /* more than can stand in the pool's own line */
     struct rgm_pool *pool = pool_of(1, 16);
     struct acquire_step *steps = calloc(COUNT, sizeof(*steps));
     struct rgm_lease lease;
@@ -490,6 +490,41 @@ waits_for_several_pools_are_apart(struct stage *stage)
         rgi_check(rgm_pool_free_count(pools[i]) == 1);
         rgm_pool_destroy(pools[i]);
     }
+}
+
+struct drop_and_cancel {
+    struct rgm_lease lease;
+    struct acquire_step *step;
+};
+
+/* The slot is handed to the acquire before the cancel, and arrives after it. */
+static void
+drop_then_cancel(struct puppet *puppet, void *argument)
+{
+    struct drop_and_cancel *both = argument;
+
+    drop(&both->lease);
+    rgm_cancel(puppet, &both->step->op);
+}
+
+void
+can_15_slot_on_its_way_beats_a_cancel(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, 16);
+    struct acquire_step first, second;
+    struct drop_and_cancel both = {.step = &first};
+
+    stage_open(stage);
+    take(pool, &both.lease);
+    begin_on(stage, 0, &first, pool);
+    begin_on(stage, 0, &second, pool);
+    stage_do(stage, drop_then_cancel, &both);
+    end_with_slot(stage, &first);
+    rgi_check(stage_is_out(stage, &second));
+    drop(&first.op.lease);
+    end_with_slot(stage, &second);
+    drop(&second.op.lease);
+    finish(stage, pool);
 }
 
 struct racer {

@@ -48,6 +48,10 @@ full  ask-again-and-again    actors ask clean/2    -DASKS=3 -DMAXFWD=3 -DCLOSING
 full  ask-three-second       actors ask clean/1    -DN=3 -DCLOSING -DTOKENS -DSECOND
 full  ask-three-closing      actors ask clean/1    -DN=3 -DCLOSING
 full  ask-chain              actors ask clean/1    -DN=3 -DMAXFWD=6 -DCLOSING
+full  pool-two-slots         leases pool clean      -DSLOTS=2
+full  pool-two-words         leases pool clean      -DSLOTS=2 -DTWO_WORDS
+full  pool-close-thief       leases pool clean      -DCLOSE -DTHIEF
+full  pool-lend-two          leases pool clean      -DSLOTS=2 -DLEND
 quick inbox-forward-patient  mailbox inbox clean/0    -DRETIRE -DFORWARD -DPATIENT
 quick inbox-shutdown         mailbox inbox clean/0
 quick inbox-outside          mailbox inbox clean/0    -DOUTSIDE
@@ -72,6 +76,9 @@ quick replay-tombstone       mailbox replay assertion/table -DREUSE -DOWN -DM_TO
 quick replay-one-side-first  mailbox replay assertion/missed -DREUSE -DOWN -DM_NO_ALTERNATION
 quick replay-unflushed       mailbox replay assertion/done -DREUSE -DOWN -DM_UNFLUSHED
 quick lane-loops             actors lane clean/2   -DK=2 -DLIMIT=1
+quick pool-thief             leases pool clean      -DTHIEF
+quick pool-lend              leases pool clean      -DLEND
+quick pool-close             leases pool clean      -DCLOSE
 quick inbox-bell-omitted     mailbox inbox endstate   -DOUTSIDE -DMUT_NO_BELL
 quick inbox-bell-before-cas  mailbox inbox endstate   -DOUTSIDE -DMUT_BELL_BEFORE_CAS
 quick inbox-bell-not-owed    mailbox inbox assertion/owed -DOUTSIDE -DMUT_BELL_ALWAYS
@@ -162,6 +169,15 @@ quick lane-one-too-many      actors lane assertion/really -DMUT_COUNT_OFF_BY_ONE
 quick lane-reply-charged     actors lane assertion/finished -DMUT_REPLY_CHARGED
 quick lane-forward-waits     actors lane assertion/finished -DMUT_FORWARD_WAITS
 quick lane-forward-charged   actors lane assertion/count -DMUT_FORWARD_CHARGED
+quick pool-no-look           leases pool endstate   -DMUT_NO_LOOK
+quick pool-no-second-look    leases pool endstate   -DMUT_NO_SECOND_LOOK
+quick pool-mark-stays-off    leases pool endstate   -DTHIEF -DMUT_MARK_STAYS_OFF
+quick pool-mark-before-join  leases pool endstate   -DMUT_MARK_BEFORE_JOIN
+quick pool-keeps-both        leases pool assertion  -DSLOTS=2 -DMUT_KEEPS_BOTH
+quick pool-cancel-drops      leases pool assertion/owned -DMUT_CANCEL_DROPS
+quick pool-recall-first      leases pool endstate   -DLEND -DMUT_RECALL_BEFORE_JOIN
+quick pool-lend-blind        leases pool endstate   -DLEND -DMUT_LEND_BLIND
+quick pool-close-tells-first leases pool endstate   -DCLOSE -DMUT_CLOSE_TELLS_FIRST
 END
 }
 
