@@ -50,6 +50,8 @@ forward(struct rgm_worker *worker, struct rgm_message *message,
 {
     uint32_t destination = rgm_address_worker(to);
 
+    if (__builtin_expect(message->flags & RGI_MESSAGE_PARENT, 0))
+        rgi_family_ends(worker, message);
     if (message->flags & RGI_MESSAGE_CANCELLED) {
         rgi_send_home(worker, message, -ECANCELED);
         return;
@@ -227,6 +229,13 @@ rgm_forward_kept_request(struct rgm_actor *self, struct rgm_token token,
         return -EALREADY;
     forward(worker, &table_release(worker, token.index)->message, to);
     return 0;
+}
+
+struct rgm_actor *
+rgi_keeper_of(const struct rgm_worker *worker,
+              const struct rgm_message *message)
+{
+    return worker->kept[(uint32_t)message->status].keeper;
 }
 
 struct rgm_request *

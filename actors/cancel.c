@@ -163,6 +163,9 @@ void
 rgi_request_cancel(struct rgm_worker *worker, struct rgm_request *request,
                    uint32_t why)
 {
+    if (request->life == RGI_REQUEST_OUT ||
+        request->life == RGI_REQUEST_WAITING)
+        rgi_deadline_disarm(worker, request); /* the node needs its memory */
     if (request->life == RGI_REQUEST_OUT) {
         cancel_out(worker, request, why);
     } else if (request->life == RGI_REQUEST_WAITING) {

@@ -276,7 +276,8 @@ urg_24_what_is_in_flight_is_given_up_and_all_else_comes_home(void)
         fake_plan.on_wait = fail_when_kept;
         run_to_failure(workers, &root, 1);
         rgi_check(failure.withdrawn == 1);
-        rgi_check(failure.last_status == -ESRCH);
+        rgi_check(failure.last_status == -ESRCH || /* the keeper was first */
+                  failure.last_status == -ECANCELED);
         rgi_check(failure.stopped == 1); /* the root; not the loser */
         /* whose memory nobody else has had since */
         rgi_check(rgm_address_same(rgm_self(failure.lost), failure.loser));

@@ -53,6 +53,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     worker->slab.store = &runtime->slabs;
     rgi_mail_init(&worker->mail, inbox);
     rgi_list_init(&worker->due);
+    rgi_list_init(&worker->deadlines);
     rgi_list_init(&worker->remote);
     rgi_list_init(&worker->acquires);
     rgi_worker_leases_init(worker);
@@ -134,6 +135,8 @@ flush_one(struct rgm_worker *worker, uint32_t destination)
     bundle_end(worker, destination);
     if (outbox->count == 0)
         return; /* flushed since somebody looked at `dirty` */
+    if (!rgi_list_empty(&worker->deadlines))
+        rgi_deadlines_arm(worker); /* they travel with their records */
     status = rgi_outbox_flush(outbox, inbox);
     if (status == -EAGAIN)
         return; /* it stays dirty, and so the worker awake */
@@ -404,6 +407,8 @@ rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
 {
     uint32_t home = rgm_address_worker(message->from);
 
+    if (__builtin_expect(message->flags & RGI_MESSAGE_PARENT, 0))
+        rgi_family_ends(worker, message);
     message->status = status;
     if (home == worker->number && answer_is_home(worker, message))
         return;

@@ -343,6 +343,7 @@ rgi_timers_turn(struct rgm_worker *worker)
 {
     struct rgi_timer *timer;
     uint64_t now_ns = rgi_now(worker);
+    bool waits = false;
 
     rgi_timers_collect(worker->timers, now_ns, worker->quota, &worker->due);
     while ((timer = rgi_timers_pop(&worker->due)) != NULL) {
@@ -350,11 +351,17 @@ rgi_timers_turn(struct rgm_worker *worker)
             rgi_container_of((uint64_t *)(void *)timer, struct rgm_sleep,
                              timer);
 
+        if (timer->kind == RGI_TIMER_DEADLINE) {
+            waits |= rgi_deadline_expired(worker, timer);
+            continue;
+        }
         rgi_count(worker, timers_fired);
         if (now_ns - timer->deadline_ns > LATE_NS)
             rgi_count(worker, timers_late);
         rgm_operation_complete(&sleep->operation, 0, &worker->turn);
     }
+    if (waits)
+        rgi_lanes_leave(worker);
 }
 
 static void

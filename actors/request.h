@@ -52,6 +52,9 @@
 #define RGI_ASKED_AFTER 0x040   /* deadline_ns is a duration still */
 #define RGI_ASKED_AT 0x080      /* deadline_ns is a deadline */
 #define RGI_ASKED_SCOPED 0x100  /* scope.named is where to ask it */
+/* Flags with which there is more to do than to deliver the answer. */
+#define RGI_ASKED_SPECIAL                                                     \
+    (RGI_ASKED_CHILD | RGI_ASKED_TIMED | RGI_ASKED_EXPIRED)
 #define RGI_ASKED_SHARDED 0x200 /* through a shard: has a hash */
 #define RGI_ASKED_STAYS 0x400   /* the library's own: no stop cancels it */
 

@@ -274,13 +274,15 @@ may_ask(const struct rgm_actor *self, const struct rgm_message *message)
 /* The record is out, at its own worker so far; send it on its way, or home. */
 static inline void
 ask_go(struct rgm_worker *worker, struct rgm_actor *self,
-       struct rgm_request *request)
+       struct rgm_request *request, int status)
 {
     struct rgm_message *message = &request->message;
     uint32_t destination = rgm_address_worker(message->to);
 
-    if (!may_ask(self, message)) {
-        rgi_request_fail(worker, request, -ECANCELED);
+    if (!may_ask(self, message))
+        status = -ECANCELED;
+    if (__builtin_expect(status != 0, 0)) {
+        rgi_request_fail(worker, request, status);
         return;
     }
     if (destination >= worker->workers_count &&
@@ -310,6 +312,27 @@ check_at_home(const struct rgm_request *request)
                     request->message.type->kind != RGM_KIND_MESSAGE);
 }
 
+/* What was set on the record for its next ask: 0, or why it is refused. */
+static int
+special_check(const struct rgm_actor *self, const struct rgm_request *request)
+{
+    if (request->asker_flags & (RGI_ASKED_AT | RGI_ASKED_AFTER))
+        return rgi_deadline_check(self->worker, request);
+    return 0;
+}
+
+static int
+special_begin(struct rgm_actor *self, struct rgm_request *request)
+{
+    int status = special_check(self, request);
+
+    if (status != 0)
+        request->asker_flags = 0;
+    else if (request->deadline_ns != RGM_NEVER)
+        rgi_deadline_begin(self->worker, request);
+    return status;
+}
+
 /* Everything an actor has out is in its list, for its end to reach. */
 static inline void
 scope_join(struct rgm_actor *self, struct rgm_request *request,
@@ -317,12 +340,12 @@ scope_join(struct rgm_actor *self, struct rgm_request *request,
 {
     request->asker = self;
     request->answer = answer;
-    request->asker_flags = 0;
     rgi_list_push_back(&self->scope, &request->scope.link);
     self->out_count++;
 }
 
-static inline void
+/* Returns: 0, or what it is to be answered with at once. */
+static inline int
 ask_begin(struct rgm_actor *self, struct rgm_request *request,
           rgm_answer_function *answer)
 {
@@ -334,14 +357,27 @@ ask_begin(struct rgm_actor *self, struct rgm_request *request,
     count_sent(self->worker, rgm_address_worker(request->message.to));
     scope_join(self, request, answer);
     rgi_request_goes(request);
+    if (__builtin_expect(request->asker_flags != 0, 0))
+        return special_begin(self, request);
+    return 0;
 }
 
 void
 rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
                 rgm_answer_function *answer)
 {
-    ask_begin(self, request, answer);
-    ask_go(self->worker, self, request);
+    int status = ask_begin(self, request, answer);
+
+    ask_go(self->worker, self, request, status);
+}
+
+void
+rgi_ask_checked(struct rgm_actor *self, struct rgm_request *request,
+                rgm_answer_function *answer, int status)
+{
+    int special = ask_begin(self, request, answer);
+
+    ask_go(self->worker, self, request, status != 0 ? status : special);
 }
 
 void
@@ -351,7 +387,7 @@ rgi_ask_uncharged(struct rgm_actor *self, struct rgm_request *request,
     struct rgm_worker *worker = self->worker;
     uint32_t destination = rgm_address_worker(request->message.to);
 
-    ask_begin(self, request, answer);
+    (void)ask_begin(self, request, answer); /* nothing is set on ours */
     request->asker_flags |= RGI_ASKED_STAYS;
     if (!may_ask(self, &request->message))
         rgi_request_fail(worker, request, -ECANCELED);
@@ -376,6 +412,8 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
         return -EINVAL;
     if (!may_ask(self, message))
         return -ECANCELED;
+    if (request->asker_flags != 0 && special_check(self, request) != 0)
+        return special_check(self, request);
     if (message->type->kind != RGM_KIND_OPERATION) {
         if (nobody(worker, message->to))
             return -ESRCH;
@@ -406,7 +444,7 @@ rgm_try_ask_request(struct rgm_actor *self, struct rgm_request *request,
         rgi_count(self->worker, refused);
         return status;
     }
-    ask_begin(self, request, answer);
+    (void)ask_begin(self, request, answer); /* it was checked */
     if (request->message.type->kind == RGM_KIND_OPERATION)
         (void)rgi_operation_leaves(self->worker, &request->message);
     rgi_post(self->worker, &request->message,
@@ -435,13 +473,13 @@ rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
                    struct rgm_request *request, rgm_answer_function *answer)
 {
     bool full = rgm_order_full(order);
+    int status = ask_begin(self, request, answer);
 
-    ask_begin(self, request, answer);
     order_append(order, request);
     if (full)
         rgi_request_fail(self->worker, request, -ENOBUFS);
     else
-        ask_go(self->worker, self, request);
+        ask_go(self->worker, self, request, status);
 }
 
 void
@@ -451,11 +489,14 @@ rgi_ask_held(struct rgm_actor *self, struct rgm_order *order,
 {
     bool full = order != NULL && rgm_order_full(order);
 
-    ask_begin(self, request, answer);
+    int status = ask_begin(self, request, answer);
+
     if (order != NULL)
         order_append(order, request);
-    if (full || !may_ask(self, &request->message)) {
-        rgi_request_fail(self->worker, request, full ? -ENOBUFS : -ECANCELED);
+    if (!may_ask(self, &request->message))
+        status = -ECANCELED;
+    if (full || status != 0) {
+        rgi_request_fail(self->worker, request, full ? -ENOBUFS : status);
         return;
     }
     rgi_request_waits(request);
@@ -467,16 +508,29 @@ rgm_answered_request_in(struct rgm_actor *self, struct rgm_order *order,
                         struct rgm_request *request, int status,
                         rgm_answer_function *answer)
 {
-    ask_begin(self, request, answer);
+    (void)ask_begin(self, request, answer);
     order_append(order, request);
     rgi_request_fail(self->worker, request, status);
 }
 
 /* ---- answers ---- */
 
+static void
+special_end(struct rgm_worker *worker, struct rgm_request *request)
+{
+    rgi_deadline_disarm(worker, request);
+    if (request->asker_flags & RGI_ASKED_CHILD)
+        rgi_family_leave(request);
+    if (request->asker_flags & RGI_ASKED_EXPIRED &&
+        request->message.status == -ECANCELED)
+        request->message.status = -ETIMEDOUT;
+}
+
 static inline void
 scope_leave(struct rgm_actor *actor, struct rgm_request *request)
 {
+    if (__builtin_expect(request->asker_flags & RGI_ASKED_SPECIAL, 0))
+        special_end(actor->worker, request);
     rgi_list_remove(&request->scope.link);
     actor->out_count--;
     request->asker_flags = 0;
@@ -539,6 +593,7 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     struct rgm_actor *actor = request->asker;
 
     rgi_assert(!worker->is_guest); /* waits for what went with its provider */
+    special_end(worker, request);
     rgi_list_remove(&request->scope.link);
     rgi_request_loses(request);
     actor->out_count--;
@@ -581,10 +636,11 @@ rgm_gather_requests(struct rgm_actor *self, struct rgm_gather *gather,
     gather->out = (uint32_t)count;
     gather->failed = 0;
     for (size_t i = 0; i < count; i++) {
-        ask_begin(self, requests[i], NULL);
+        int status = ask_begin(self, requests[i], NULL);
+
         requests[i]->asker_flags |= RGI_ASKED_GATHERED;
         requests[i]->gather = gather;
-        ask_go(self->worker, self, requests[i]);
+        ask_go(self->worker, self, requests[i], status);
     }
 }
 

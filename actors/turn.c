@@ -523,6 +523,8 @@ turn(struct rgm_worker *worker)
     run_batches(worker);
     if (worker->dirty != 0)
         rgi_flush_all(worker);
+    if (!rgi_list_empty(&worker->deadlines))
+        rgi_deadlines_arm(worker);
     RGI_GATE("flushed");
     if (worker->draining) {
         drain_step(worker);

@@ -265,6 +265,7 @@ struct rgm_worker {
     struct rgm_provider *provider;
     struct rgi_timers *timers;
     struct rgm_link due;
+    struct rgm_link deadlines; /* asked, and their timers not armed yet */
     struct rgm_turn turn; /* completions collected, not delivered */
     uint32_t operations_out;
     struct rgm_link remote; /* operations asked from elsewhere */
@@ -602,11 +603,18 @@ void rgi_ask_held(struct rgm_actor *self, struct rgm_order *order,
                   struct rgm_request *request, rgm_answer_function *answer,
                   struct rgi_hold *hold);
 
+/* Ask, or be answered with the status if it is not 0. */
+void rgi_ask_checked(struct rgm_actor *self, struct rgm_request *request,
+                     rgm_answer_function *answer, int status);
+
 /* ---- answer.c ---- */
 
 /* A kept request is to be delivered again: it is the caller's, the token is
  * spent. NULL when it was. */
 struct rgm_request *rgi_unkeep(struct rgm_actor *self, struct rgm_token token);
+/* Who keeps a request that is kept on this worker. */
+struct rgm_actor *rgi_keeper_of(const struct rgm_worker *worker,
+                                const struct rgm_message *message);
 /* A stopping actor's kept requests: withdrawn and sent home. */
 void rgi_withdraw_all(struct rgm_worker *worker, struct rgm_actor *actor);
 /* A kept request is cancelled: its token is spent, its keeper is told in its
@@ -661,6 +669,39 @@ rgi_name_remove(struct rgm_operation *operation)
     if (rgi_list_is_linked(&operation->named))
         rgi_list_remove(&operation->named);
 }
+
+/* ---- deadline.c ---- */
+
+/* What a timer of the worker's is for; rgi_timer.kind. */
+enum rgi_timer_kind { RGI_TIMER_SLEEP, RGI_TIMER_DEADLINE };
+
+/* What no other runtime's deadlines have. */
+uint64_t rgi_domain(const struct rgm_worker *worker);
+/* May the request be asked with the deadline it has? 0 or -EINVAL. */
+int rgi_deadline_check(const struct rgm_worker *worker,
+                       const struct rgm_request *request);
+/* It is asked: its deadline counts, from the first wait on. */
+void rgi_deadline_begin(struct rgm_worker *worker,
+                        struct rgm_request *request);
+/* Make a duration that begins now into a moment. */
+void rgi_deadline_settle(struct rgm_worker *worker,
+                         struct rgm_request *request);
+/* Arm the timers of all that were asked and have to wait now. */
+void rgi_deadlines_arm(struct rgm_worker *worker);
+void rgi_deadline_disarm(struct rgm_worker *worker,
+                         struct rgm_request *request);
+/* One is due. Returns: whether it is marked and in line: rgi_lanes_leave. */
+bool rgi_deadline_expired(struct rgm_worker *worker, struct rgi_timer *timer);
+/* When a request that this worker holds expires, or RGM_NEVER. */
+uint64_t rgi_deadline_of(struct rgm_worker *worker,
+                         const struct rgm_request *request);
+
+/* ---- family.c ---- */
+
+/* A request that others were asked for leaves our hands: they are cancelled. */
+void rgi_family_ends(struct rgm_worker *worker, struct rgm_message *message);
+/* One that was asked for another is answered. */
+void rgi_family_leave(struct rgm_request *child);
 
 /* ---- operations.c ---- */
 

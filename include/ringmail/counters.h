@@ -34,8 +34,9 @@
     X(overflows, "completions that took the overflow road")                   \
     X(operations, "operations started")                                       \
     X(commands_replayed, "commands by identity that came first")              \
-    X(timers_fired, "deadlines that came")                                    \
+    X(timers_fired, "sleeps whose time came")                                 \
     X(timers_late, "of those, more than 1 ms late")                           \
+    X(deadlines_expired, "requests cancelled by their deadline")              \
     X(spawned, "actors spawned on this worker")                               \
     X(stopped, "actors stopped")                                              \
     X(pool_waits, "reads that waited for a pool slot")                        \

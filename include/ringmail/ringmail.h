@@ -9,6 +9,7 @@
 #include <ringmail/base.h>
 #include <ringmail/clock.h>
 #include <ringmail/counters.h>
+#include <ringmail/deadline.h>
 #include <ringmail/file.h>
 #include <ringmail/identity.h>
 #include <ringmail/job.h>

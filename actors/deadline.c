@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * deadline.c - a request that is not waited for for ever.
+ *
+ * 1. A deadline is set on a record at home: a moment, or a duration.
+ * 2. Asked, the record is put in a list of its worker's; its timer is in the
+ *    part of the record that a cancel's node will use, for the two are never
+ *    needed together.
+ * 3. What is answered before the worker flushes or goes to its provider leaves
+ *    the list and that was all. Then the clock is read once, durations become
+ *    moments, and the timers are armed. A record travels with its deadline, for
+ *    whoever asks on its behalf.
+ * 4. A timer that is due cancels its request, and the answer says -ETIMEDOUT if
+ *    that was why.
+ * 5. A delivered answer disarms it, in the list, in the queue, or among those
+ *    that were collected.
+ */
+
+#include "actors/runtime.h"
+
+#include <ringmail/deadline.h>
+
+static inline struct rgi_timer *
+timer_of(struct rgm_request *request)
+{
+    _Static_assert(sizeof(struct rgi_timer) <=
+                       sizeof(((struct rgm_request *)0)->aside.timer),
+                   "a request has room for its timer");
+    return (struct rgi_timer *)(void *)request->aside.timer;
+}
+
+static inline struct rgm_request *
+timed_by(struct rgi_timer *timer)
+{
+    return rgi_container_of((uint64_t *)(void *)timer, struct rgm_request,
+                            aside.timer);
+}
+
+/* Worker 0 is there as long as its runtime, and no other has its identity. */
+uint64_t
+rgi_domain(const struct rgm_worker *worker)
+{
+    return worker->runtime->workers[0]->identity;
+}
+
+static uint64_t
+after(uint64_t now_ns, uint64_t duration_ns)
+{
+    return duration_ns >= RGM_NEVER - now_ns ? RGM_NEVER
+                                             : now_ns + duration_ns;
+}
+
+/* ---- setting ---- */
+
+struct rgm_deadline
+rgm_deadline_from_now(struct rgm_actor *self, uint64_t duration_ns)
+{
+    struct rgm_worker *worker = self->worker;
+    struct rgm_deadline deadline = {.domain = rgi_domain(worker)};
+    uint64_t now_ns = worker->is_guest
+                          ? rgi_clock_now()
+                          : worker->provider->ops->now(worker->provider);
+
+    deadline.at_ns = after(now_ns, duration_ns);
+    return deadline;
+}
+
+void
+rgm_request_expire_at(struct rgm_request *request,
+                      struct rgm_deadline deadline)
+{
+    rgi_assert(rgi_request_is_home(request));
+    request->deadline_ns = deadline.at_ns;
+    request->hold.domain = deadline.domain;
+    request->asker_flags &= ~(uint32_t)RGI_ASKED_AFTER;
+    request->asker_flags |= RGI_ASKED_AT;
+}
+
+void
+rgm_request_expire_after(struct rgm_request *request, uint64_t duration_ns)
+{
+    rgi_assert(rgi_request_is_home(request));
+    request->deadline_ns = duration_ns;
+    request->asker_flags &= ~(uint32_t)RGI_ASKED_AT;
+    request->asker_flags |= RGI_ASKED_AFTER;
+}
+
+int
+rgi_deadline_check(const struct rgm_worker *worker,
+                   const struct rgm_request *request)
+{
+    if (worker->is_guest)
+        return -EINVAL;
+    if (request->asker_flags & RGI_ASKED_AT &&
+        request->hold.domain != rgi_domain(worker))
+        return -EINVAL;
+    return 0;
+}
+
+/* ---- waiting ---- */
+
+void
+rgi_deadline_begin(struct rgm_worker *worker, struct rgm_request *request)
+{
+    struct rgi_timer *timer = timer_of(request);
+
+    *timer = (struct rgi_timer){.kind = RGI_TIMER_DEADLINE,
+                                .place = RGI_TIMER_COLLECTED};
+    rgi_list_push_back(&worker->deadlines, &timer->link);
+    request->asker_flags |= RGI_ASKED_TIMED;
+    request->message.flags |= RGI_MESSAGE_DEADLINE;
+}
+
+void
+rgi_deadline_settle(struct rgm_worker *worker, struct rgm_request *request)
+{
+    uint64_t now_ns = worker->provider->ops->now(worker->provider);
+    struct rgm_deadline deadline = {
+        .at_ns = after(now_ns, request->deadline_ns),
+        .domain = rgi_domain(worker)};
+
+    rgm_request_expire_at(request, deadline);
+}
+
+void
+rgi_deadlines_arm(struct rgm_worker *worker)
+{
+    uint64_t now_ns = 0;
+    struct rgi_timer *timer;
+
+    while ((timer = rgi_timers_pop(&worker->deadlines)) != NULL) {
+        struct rgm_request *request = timed_by(timer);
+
+        if (request->asker_flags & RGI_ASKED_AFTER) {
+            if (now_ns == 0)
+                now_ns = worker->provider->ops->now(worker->provider);
+            request->deadline_ns = after(now_ns, request->deadline_ns);
+            request->asker_flags ^= RGI_ASKED_AFTER | RGI_ASKED_AT;
+        }
+        rgi_timers_arm(worker->timers, timer, request->deadline_ns);
+    }
+}
+
+void
+rgi_deadline_disarm(struct rgm_worker *worker, struct rgm_request *request)
+{
+    if (!(request->asker_flags & RGI_ASKED_TIMED))
+        return;
+    request->asker_flags &= ~(uint32_t)RGI_ASKED_TIMED;
+    (void)rgi_timers_cancel(worker->timers, timer_of(request));
+}
+
+bool
+rgi_deadline_expired(struct rgm_worker *worker, struct rgi_timer *timer)
+{
+    struct rgm_request *request = timed_by(timer);
+
+    request->asker_flags &= ~(uint32_t)RGI_ASKED_TIMED;
+    rgi_count(worker, deadlines_expired);
+    rgi_request_cancel(worker, request, RGI_ASKED_EXPIRED);
+    return request->life == RGI_REQUEST_WAITING;
+}
+
+/* A duration is one no more when the record has been flushed; on this very
+ * worker it may be one still. */
+uint64_t
+rgi_deadline_of(struct rgm_worker *worker, const struct rgm_request *request)
+{
+    const struct rgm_message *message = &request->message;
+
+    if (!(message->flags & RGI_MESSAGE_DEADLINE))
+        return RGM_NEVER;
+    if (rgm_address_worker(message->from) == worker->number)
+        rgi_deadlines_arm(worker);
+    return request->deadline_ns;
+}
