@@ -9,6 +9,7 @@
 #include "conformance/file_cases.h"
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/mechanics_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/ring_cases.h"
@@ -26,6 +27,7 @@
     PACKET_CASES(X, ring_packet)                                               \
     JOB_CASES(X, ring_job)                                                     \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \
+    MECHANICS_CASES(X, ring_mechanics)                                         \
     POOLED_CASES(X, ring_pooled)                                               \
     RING_CASES(X, ring_only)                                                   \
     SHUTDOWN_CASES(X, ring_shutdown)                                           \

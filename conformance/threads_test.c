@@ -9,6 +9,7 @@
 #include "conformance/file_cases.h"
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/mechanics_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/shutdown_cases.h"
@@ -26,6 +27,7 @@
     PACKET_CASES(X, threads_packet)                                            \
     JOB_CASES(X, threads_job)                                                  \
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \
+    MECHANICS_CASES(X, threads_mechanics)                                      \
     POOLED_CASES(X, threads_pooled)                                            \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \
     THREADS_CASES(X, threads_only)                                             \

@@ -36,6 +36,9 @@ struct agent {
     struct rgm_token tokens[SOAK_TOKENS];
     uint32_t tokens_count;
     struct rgm_view held; /* of a parcel, for a while */
+    struct rgm_acquire acquire;
+    bool acquiring;
+    struct rgm_worker_lease lease; /* this worker is needed, for a while */
 
     enum link_state link;
     struct rgm_stream stream;
@@ -55,6 +58,7 @@ RGM_HOOK(agent, agent_started);
 RGM_HOOK(agent, agent_stopped);
 RGM_ANSWER(agent, job, agent_answered);
 RGM_ANSWER(agent, rgm_sleep, agent_tick);
+RGM_ANSWER(agent, rgm_acquire, agent_acquired);
 RGM_ANSWER(agent, rgm_connect, agent_connected);
 RGM_ANSWER(agent, rgm_write, agent_written);
 RGM_ANSWER(agent, rgm_read, agent_has_read);
@@ -166,13 +170,15 @@ agent_answered(struct agent *self, struct job *job)
 static void
 cancel_something(struct agent *self)
 {
-    uint32_t i = soak_pick(&self->random, SOAK_JOBS + 2);
+    uint32_t i = soak_pick(&self->random, SOAK_JOBS + 3);
 
     soak_count(self->soak->counts.cancelled);
     if (i < SOAK_JOBS)
         rgm_cancel(self, &self->jobs[i]);
     else if (i == SOAK_JOBS)
         rgm_cancel(self, &self->read);
+    else if (i == SOAK_JOBS + 1)
+        rgm_cancel(self, &self->acquire);
     else
         rgm_cancel(self, &self->write);
 }
@@ -278,6 +284,41 @@ send_parcel(struct agent *self)
     }
     rgm_view_drop(&parcel->view);
     parcel_give(&self->actor, parcel);
+}
+
+/* Where the pool is empty this waits for a slot; what comes is used, whether it
+ * was cancelled meanwhile or not. */
+static void
+wait_for_a_slot(struct agent *self)
+{
+    if (self->acquiring)
+        return;
+    self->acquiring = true;
+    rgm_pool_acquire(&self->acquire, rgm_here(self), self->soak->pool);
+    rgm_ask(self, &self->acquire, RGM_REPLY(agent, rgm_acquire,
+                                            agent_acquired));
+}
+
+static void
+agent_acquired(struct agent *self, struct rgm_acquire *acquire)
+{
+    self->acquiring = false;
+    rgi_check(rgm_status(acquire) == 0 || rgm_status(acquire) == -ECANCELED);
+    if (rgm_status(acquire) != 0)
+        return;
+    soak_count(self->soak->counts.acquired);
+    memset(acquire->lease.data, 0xa5, acquire->lease.length_bytes);
+    rgi_check(rgm_lease_drop(&acquire->lease) == 0);
+}
+
+/* A lease keeps the worker; refused when that is retiring already. */
+static void
+hold_the_worker(struct agent *self)
+{
+    if (rgm_worker_lease_active(&self->lease))
+        rgm_worker_lease_release(&self->lease);
+    else if (rgm_worker_lease_take(self, &self->lease) == 0)
+        soak_count(self->soak->counts.leases);
 }
 
 static void
@@ -432,6 +473,13 @@ act(struct agent *self)
         if (soak_pick(&self->random, 64) == 0)
             rgm_stop(self);
         break;
+    case 7:
+        wait_for_a_slot(self);
+        break;
+    case 8:
+        if (soak_pick(&self->random, 8) == 0)
+            hold_the_worker(self);
+        break;
     default:
         ask_somebody(self);
     }
@@ -455,6 +503,7 @@ fall_dormant(struct agent *self)
     while (self->tokens_count > 0)
         answer_one(self);
     rgm_view_drop(&self->held);
+    rgm_worker_lease_release(&self->lease);
 }
 
 static void
@@ -485,6 +534,7 @@ agent_stopped(struct agent *self)
 
     rgi_check(self->asked == self->answered);
     rgm_view_drop(&self->held);
+    rgm_worker_lease_release(&self->lease);
     rgi_check(rgm_socket_drop(&self->actor, &self->stream.socket) == 0);
     soak_add(&counts->asked, self->asked);
     soak_add(&counts->answered, self->answered);
