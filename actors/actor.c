@@ -180,6 +180,7 @@ end_life(struct rgm_worker *worker, struct rgm_actor *actor)
     actor->life = RGI_LIFE_STOPPED;
     if (behaviour->stopped != NULL && !(actor->flags & RGI_ACTOR_LOST))
         behaviour->stopped(actor);
+    rgi_end_tell(worker, actor);
     rgi_slots_release(&worker->slots, rgi_address_slot(actor->address), true);
     leave_memory(worker, actor);
     worker->actors_count--;
@@ -189,6 +190,13 @@ end_life(struct rgm_worker *worker, struct rgm_actor *actor)
 }
 
 /* ---- one turn of an actor ---- */
+
+static void
+retire(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    rgi_end_decide(actor, RGM_END_RETIRED, -ESHUTDOWN);
+    rgi_actor_stop(worker, actor);
+}
 
 static inline void
 run_hooks_before(struct rgm_worker *worker, struct rgm_actor *actor)
@@ -205,7 +213,7 @@ run_hooks_before(struct rgm_worker *worker, struct rgm_actor *actor)
         if (behaviour->retiring != NULL)
             behaviour->retiring(actor);
         else
-            rgi_actor_stop(worker, actor);
+            retire(worker, actor);
     }
 }
 
@@ -235,6 +243,8 @@ rgi_actor_stop(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     if (actor->life != RGI_LIFE_RUNNING)
         return;
+    if (actor->end_kind == RGM_END_STOPPED)
+        actor->end_status = -ECANCELED;
     actor->life = RGI_LIFE_STOPPING;
     if (worker->running != actor)
         rgi_actor_wake(worker, actor);
@@ -396,5 +406,6 @@ void
 rgm_stop_self(struct rgm_actor *self)
 {
     rgi_assert(rgi_is_owner(self->worker));
+    rgi_end_decide(self, RGM_END_DONE, 0);
     rgi_actor_stop(self->worker, self);
 }

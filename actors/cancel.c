@@ -47,6 +47,8 @@ apply(struct rgm_worker *worker, struct rgm_message *message)
         rgi_withdraw_one(worker, message);
     else if (message->state == RGI_AT_SLOT)
         rgi_slot_withdraw(worker, message);
+    else if (message->state == RGI_AT_WATCH)
+        rgi_watch_withdraw(worker, message);
     else if (message->state == RGI_AT_PROVIDER)
         rgi_operate_cancel(worker, message);
     /* On its way here, or in a line: the mark is read when it comes up. */

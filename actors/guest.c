@@ -204,6 +204,9 @@ control_home(struct rgm_worker *worker, struct rgm_message *message)
     } else if (message->control == RGI_CONTROL_CANCEL ||
                message->control == RGI_CONTROL_CANCEL_HOME) {
         rgi_cancel_arrived(worker, message);
+    } else if (message->control == RGI_CONTROL_WATCH ||
+               message->control == RGI_CONTROL_DOWN) {
+        rgi_watch_control(worker, message);
     } else { /* a spawn: its sender looks at it */
         message->state = RGI_MESSAGE_HOME;
         worker->messages_out--;
@@ -250,6 +253,22 @@ deliver(struct rgm_worker *worker, struct rgm_guest *guest)
     return count;
 }
 
+/* Who closes watches nobody any more. */
+static void
+watch_no_longer(struct rgm_worker *worker, struct rgm_guest *guest)
+{
+    struct rgm_link *link = guest->actor.scope.next;
+
+    while (link != &guest->actor.scope) {
+        struct rgm_request *request =
+            rgi_container_of(link, struct rgm_request, scope.link);
+
+        link = link->next;
+        if (rgi_is_watch(request))
+            rgi_request_cancel(worker, request, 0);
+    }
+}
+
 /* Sleep until a push. Only the head word decides; a bell may be late. */
 static void
 sleep_until_mail(struct rgm_worker *worker)
@@ -288,6 +307,7 @@ rgm_guest_close(struct rgm_guest *guest)
     struct rgm_worker *worker = guest->actor.worker;
     struct rgm_message *caught;
 
+    watch_no_longer(worker, guest);
     while (worker->messages_out > 0 || guest->actor.mail_first != NULL)
         (void)rgm_guest_wait(guest);
     caught = rgi_inbox_close_begin(worker->inbox);
@@ -410,7 +430,7 @@ trip_first(struct rgm_worker *worker, struct guest_spawn *spawn,
 int
 rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
                 const struct rgm_behaviour *behaviour, const void *argument,
-                struct rgm_address *ret_address)
+                struct rgm_message *watch, struct rgm_address *ret_address)
 {
     struct guest_spawn spawn;
     int status;
@@ -423,6 +443,8 @@ rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
     if (status != 0)
         return status;
     status = rgi_actor_make(worker, behaviour, argument, &spawn.actor);
+    if (status == 0 && watch != NULL)
+        rgi_watch_begin(worker, watch, spawn.number);
     if (trip(worker, &spawn, number) != 0 && status == 0) {
         rgi_actor_unmake(worker, spawn.actor); /* it closed: it was forced */
         status = -EPIPE;
@@ -447,7 +469,7 @@ rgm_runtime_spawn(struct rgm_runtime *runtime, uint32_t worker,
     if (status != 0)
         return status;
     status = rgi_guest_spawn(guest.actor.worker, worker, behaviour, argument,
-                             ret_address);
+                             NULL, ret_address);
     rgm_guest_close(&guest);
     return status;
 }

@@ -57,12 +57,14 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     rgi_list_init(&worker->remote);
     rgi_list_init(&worker->acquires);
     rgi_worker_leases_init(worker);
+    rgi_list_init(&worker->parcels);
     return 0;
 }
 
 void
 rgi_home_deinit(struct rgm_worker *worker)
 {
+    rgi_watch_deinit(worker);
     rgi_free(worker->lanes);
     worker->lanes = NULL;
 }
@@ -419,6 +421,27 @@ rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
         outbox_put(worker, message, home, RGI_HOLDER_HOME);
     else
         push_to_guest(worker, message, home);
+}
+
+void
+rgi_send_home_in_line(struct rgm_worker *worker, struct rgm_message *message,
+                      int status)
+{
+    uint32_t home = rgm_address_worker(message->from);
+
+    message->status = status;
+    if (home >= RGM_WORKERS_MAX) { /* a guest gets no ordinary mail */
+        rgi_send_home(worker, message, status);
+    } else if (home != worker->number) {
+        outbox_put(worker, message, home, RGI_HOLDER_HOME);
+    } else if (worker->mail.mail[RGI_LOCAL].first == NULL &&
+               rgi_request_of(message)->asker != worker->running) {
+        rgi_come_home(worker, message);
+    } else {
+        worker->attention = true;
+        rgi_holder_set(message, RGI_HOLDER_HOME);
+        rgi_mail_post_local(&worker->mail, message);
+    }
 }
 
 uint64_t

@@ -77,6 +77,7 @@ enum rgi_message_state {
     RGI_AT_KEEPER = 2,    /* kept; `status` is its place in the table */
     RGI_AT_SLOT = 3,      /* waits for the actor to be spawned */
     RGI_AT_PROVIDER = 4,  /* an operation that has begun */
+    RGI_AT_WATCH = 6,     /* a monitor in the table of watchers */
     RGI_AT_WITHDRAWN = 5  /* in its keeper's line, no longer kept */
 };
 

@@ -330,6 +330,7 @@ runtime_free(struct rgm_runtime *runtime)
         rgi_free(runtime->guests[i]);
     }
     rgi_job_pool_deinit(&runtime->jobs);
+    rgi_faults_destroy(runtime);
     rgi_dispatch_free_all(runtime->dispatches);
     if (ck_pr_load_32(&runtime->lost) != 0)
         rgi_slab_store_lose(&runtime->slabs);

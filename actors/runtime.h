@@ -99,6 +99,7 @@ struct rgm_runtime {
     uint32_t spawn_turn;     /* runtime-spawn-turn */
     uint64_t guests_taken[RGM_GUESTS_MAX / 64]; /* runtime-guests */
     struct rgi_guest_home *guests[RGM_GUESTS_MAX]; /* by their taker */
+    struct rgm_parcel *faults; /* runtime-faults: nobody heard of them */
     uint32_t lost; /* runtime-lost: records went with a provider */
     struct rgi_dispatch *dispatches; /* dispatch-list */
     struct rgi_slab_store slabs;

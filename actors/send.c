@@ -290,7 +290,11 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
         rgi_request_fail(worker, request, -ESRCH);
         return;
     }
-    if (message->type->kind == RGM_KIND_OPERATION) {
+    if (message->type->kind != RGM_KIND_REQUEST) {
+        if (message->type->kind == RGM_KIND_CONTROL) {
+            rgi_watch_ask(worker, message);
+            return;
+        }
         if (rgi_operate_here(worker, message))
             return;
         if (rgi_operation_leaves(worker, message)) {
@@ -408,7 +412,8 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
     uint32_t destination = rgm_address_worker(message->to);
 
     if (!rgi_request_is_home(request) || message->type == NULL ||
-        message->type->kind == RGM_KIND_MESSAGE)
+        message->type->kind == RGM_KIND_MESSAGE ||
+        message->type->kind == RGM_KIND_CONTROL)
         return -EINVAL;
     if (!may_ask(self, message))
         return -ECANCELED;
@@ -597,6 +602,7 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     rgi_list_remove(&request->scope.link);
     rgi_request_loses(request);
     actor->out_count--;
+    rgi_end_decide(actor, RGM_END_LOST, 0);
     actor->flags |= RGI_ACTOR_LOST;
     drop_ordered(actor);
     /* runtime-lost: publishes to the one who frees that memory must stay. */
@@ -609,8 +615,9 @@ void
 rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
                      struct rgm_request *request)
 {
-    (void)worker;
     if (actor->flags & RGI_ACTOR_LOST) {
+        if (rgi_is_watch(request))
+            rgi_watch_unheard(worker, request);
         scope_leave(actor, request);
         return;
     }

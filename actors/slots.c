@@ -80,6 +80,7 @@ rgi_slots_take(struct rgi_slots *slots, struct rgi_slot **ret_slot,
     rgi_assert(slot->state == RGI_SLOT_FREE);
     slot->u.actor = NULL;
     slot->stop_waits = 0;
+    slot->watched = 0;
     *ret_slot = slot;
     *ret_index = index;
     return 0;

@@ -106,24 +106,36 @@ rgi_spawn_local(struct rgm_worker *worker,
     return 0;
 }
 
+static int
+spawn_here(struct rgm_worker *worker, const struct rgm_behaviour *behaviour,
+           const void *argument, struct rgm_message *watch,
+           struct rgm_address *ret_address)
+{
+    struct rgm_actor *actor;
+    int status;
+
+    if (worker->draining)
+        return -EPIPE;
+    status = rgi_spawn_local(worker, behaviour, argument, &actor);
+    if (status != 0)
+        return status;
+    *ret_address = actor->address;
+    if (watch != NULL)
+        rgi_watch_begin(worker, watch, *ret_address);
+    return 0;
+}
+
 int
 rgm_spawn_here(struct rgm_actor *self, const struct rgm_behaviour *behaviour,
                const void *argument, struct rgm_address *ret_address)
 {
     struct rgm_worker *worker = self->worker;
-    struct rgm_actor *actor;
-    int status;
 
     rgi_assert(rgi_is_owner(worker));
     if (worker->is_guest)
         return rgi_guest_spawn(worker, RGM_ANY_WORKER, behaviour, argument,
-                               ret_address);
-    if (worker->draining)
-        return -EPIPE;
-    status = rgi_spawn_local(worker, behaviour, argument, &actor);
-    if (status == 0)
-        *ret_address = actor->address;
-    return status;
+                               NULL, ret_address);
+    return spawn_here(worker, behaviour, argument, NULL, ret_address);
 }
 
 /* ---- loans ---- */
@@ -173,11 +185,14 @@ rgi_slot_lend(struct rgm_worker *worker, struct rgm_address *ret_number)
 void
 rgi_slot_take_back(struct rgm_worker *worker, struct rgm_address number)
 {
+    static const struct rgm_end nobody = {RGM_END_GONE, -ESRCH, NULL};
     struct rgi_slot *slot = rgi_slot_find(&worker->slots, number);
     struct rgm_message *waiting = slot->u.waiting;
 
     rgi_assert(slot->state == RGI_SLOT_LENT);
     worker->slots.lent--;
+    if (slot->watched)
+        (void)rgi_watch_tell(worker, number, &nobody);
     rgi_slots_release(&worker->slots, rgi_address_slot(number), false);
     while (waiting != NULL) {
         struct rgm_message *next = waiting->next;
@@ -423,10 +438,11 @@ rgi_notice_control(struct rgm_worker *worker, struct rgm_message *message)
 
 /* ---- there ---- */
 
+/* A watcher goes first: it waits in the slot, and misses nothing. */
 static int
 spawn_remote(struct rgm_worker *worker, uint32_t owner,
              const struct rgm_behaviour *behaviour, const void *argument,
-             struct rgm_address *ret_address)
+             struct rgm_message *watch, struct rgm_address *ret_address)
 {
     struct rgi_loan *loan = &worker->loans[owner];
     struct rgi_spawn *spawn;
@@ -448,6 +464,8 @@ spawn_remote(struct rgm_worker *worker, uint32_t owner,
         return status;
     }
     *ret_address = loan->held[--loan->held_count];
+    if (watch != NULL)
+        rgi_watch_begin(worker, watch, *ret_address);
     spawn->message.type = &spawn_type;
     spawn->message.control = RGI_CONTROL_SPAWN;
     spawn->message.lane = RGI_LANE_NONE;
@@ -459,26 +477,34 @@ spawn_remote(struct rgm_worker *worker, uint32_t owner,
     return 0;
 }
 
-int
-rgm_spawn_there(struct rgm_actor *self, uint32_t number,
-                const struct rgm_behaviour *behaviour, const void *argument,
-                struct rgm_address *ret_address)
+static int
+spawn_there(struct rgm_worker *worker, uint32_t number,
+            const struct rgm_behaviour *behaviour, const void *argument,
+            struct rgm_message *watch, struct rgm_address *ret_address)
 {
-    struct rgm_worker *worker = self->worker;
-
-    rgi_assert(rgi_is_owner(worker));
     if (number >= worker->workers_count && !rgi_number_learn(worker, number))
         return -EINVAL;
     if (!(rgi_live(worker) & rgi_bit(number)))
         return -EPIPE;
     if (worker->is_guest)
-        return rgi_guest_spawn(worker, number, behaviour, argument,
+        return rgi_guest_spawn(worker, number, behaviour, argument, watch,
                                ret_address);
     if (number == worker->number)
-        return rgm_spawn_here(self, behaviour, argument, ret_address);
+        return spawn_here(worker, behaviour, argument, watch, ret_address);
     if (worker->draining)
         return -EPIPE;
-    return spawn_remote(worker, number, behaviour, argument, ret_address);
+    return spawn_remote(worker, number, behaviour, argument, watch,
+                        ret_address);
+}
+
+int
+rgm_spawn_there(struct rgm_actor *self, uint32_t number,
+                const struct rgm_behaviour *behaviour, const void *argument,
+                struct rgm_address *ret_address)
+{
+    rgi_assert(rgi_is_owner(self->worker));
+    return spawn_there(self->worker, number, behaviour, argument, NULL,
+                       ret_address);
 }
 
 /* The first number of a set from this one on, and round. */
@@ -491,18 +517,31 @@ next_of(uint64_t set, uint32_t from)
 }
 
 int
+rgi_spawn_watched(struct rgm_actor *self, uint32_t number,
+                  const struct rgm_behaviour *behaviour, const void *argument,
+                  struct rgm_message *watch, struct rgm_address *ret_address)
+{
+    struct rgm_worker *worker = self->worker;
+    bool in_turn = number == RGM_ANY_WORKER;
+    int status;
+
+    rgi_assert(rgi_is_owner(worker));
+    if (in_turn)
+        number = next_of(rgi_live(worker), worker->spawn_turn);
+    status = spawn_there(worker, number, behaviour, argument, watch,
+                         ret_address);
+    if (status == 0 && in_turn)
+        worker->spawn_turn = number + 1;
+    return status;
+}
+
+int
 rgm_spawn_in_turn(struct rgm_actor *self,
                   const struct rgm_behaviour *behaviour, const void *argument,
                   struct rgm_address *ret_address)
 {
-    struct rgm_worker *worker = self->worker;
-    uint32_t number = next_of(rgi_live(worker), worker->spawn_turn);
-    int status = rgm_spawn_there(self, number, behaviour, argument,
-                                 ret_address);
-
-    if (status == 0)
-        worker->spawn_turn = number + 1;
-    return status;
+    return rgi_spawn_watched(self, RGM_ANY_WORKER, behaviour, argument, NULL,
+                             ret_address);
 }
 
 int

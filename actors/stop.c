@@ -61,10 +61,13 @@ force_here(struct rgm_worker *worker)
     for (uint32_t i = 1; i < worker->slots.used; i++) {
         struct rgi_slot *slot = rgi_slot_at(&worker->slots, i);
 
-        if (slot->state == RGI_SLOT_LIVE)
+        if (slot->state == RGI_SLOT_LIVE) {
+            rgi_end_decide(slot->u.actor, RGM_END_RETIRED, -ESHUTDOWN);
             rgi_actor_stop(worker, slot->u.actor);
-        else if (slot->state == RGI_SLOT_LENT)
+        } else if (slot->state == RGI_SLOT_LENT) {
             turn_waiting_home(worker, slot);
+            rgi_watch_give_up(worker, i);
+        }
     }
 }
 

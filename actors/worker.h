@@ -21,6 +21,7 @@
 #include <ringmail/provider.h>
 #include <ringmail/runtime.h>
 #include <ringmail/stop.h>
+#include <ringmail/watch.h>
 
 #include "actors/bundle.h"
 #include "actors/request.h"
@@ -54,7 +55,9 @@ enum rgi_control {
     RGI_CONTROL_SLOT,       /* a pool slot for an acquire; see acquire.c */
     RGI_CONTROL_CANCEL,     /* looks for the request it lies in */
     RGI_CONTROL_CANCEL_HOME, /* and has done so */
-    RGI_CONTROL_LEASE       /* a worker lease is released */
+    RGI_CONTROL_LEASE,      /* a worker lease is released */
+    RGI_CONTROL_WATCH,      /* a watcher, for the actor addressed; ordinary */
+    RGI_CONTROL_DOWN        /* a watcher on its way home, ordinary, or at home */
 };
 
 /* A lane's name in a message; lane.c makes it. */
@@ -99,6 +102,7 @@ struct rgi_slot {
     uint32_t generation;
     uint8_t state;
     uint8_t stop_waits; /* LENT: a stop came before the spawn */
+    uint8_t watched;    /* LENT, LIVE: somebody is in the table of watchers */
 };
 
 #define RGI_SLOT_CHUNK 4096u
@@ -175,12 +179,28 @@ enum rgi_life {
     RGI_LIFE_STOPPED
 };
 
+_Static_assert(sizeof(void *) != 8 || sizeof(struct rgm_actor) == 80,
+               "an idle actor costs what it did");
+
 #define RGI_ACTOR_STARTS 0x01  /* `started` has not run yet */
 #define RGI_ACTOR_RETIRES 0x02 /* is to be told of the stop */
 #define RGI_ACTOR_ROOT 0x04    /* its end stops the runtime */
 #define RGI_ACTOR_FOREIGN 0x08 /* made by another thread, from its slab */
 #define RGI_ACTOR_LOST 0x10    /* something of its went with a provider */
 #define RGI_ACTOR_ENDING 0x20  /* what it has out was cancelled */
+#define RGI_ACTOR_PARCEL 0x40  /* an output or fault of its is in `parcels` */
+
+/* ---- watchers: actors/watch.c ---- */
+
+#define RGI_WATCH_START 16u
+
+/* Who watches the actors of this worker: by slot, in chains of their own. */
+struct rgi_watchers {
+    struct rgm_watcher **buckets; /* NULL: the first few */
+    uint32_t size;                /* a power of two; 0: the first few */
+    uint32_t count;
+    struct rgm_watcher *start[RGI_WATCH_START];
+};
 
 /* ---- the idle spinner: actors/spinner.c ---- */
 
@@ -246,6 +266,10 @@ struct rgm_worker {
     struct rgi_slots slots;
     struct rgi_slab slab;
     struct rgi_dispatch *dispatch_cache[RGI_DISPATCH_CACHE];
+
+    /* watch.c, end.c */
+    struct rgi_watchers watchers;
+    struct rgm_link parcels; /* of actors that have not ended yet */
 
     /* answer.c */
     struct rgi_kept *kept; /* index 0 is unused */
@@ -350,6 +374,9 @@ void rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
  * it was there. */
 bool rgi_unpost(struct rgm_worker *worker, struct rgm_message *message,
                 uint32_t destination);
+/* The same, behind what was sent there as ordinary mail. */
+void rgi_send_home_in_line(struct rgm_worker *worker,
+                           struct rgm_message *message, int status);
 /* One of ours is home: credit it and hand it to its actor or its hook. */
 void rgi_come_home(struct rgm_worker *worker, struct rgm_message *message);
 /* Push all outboxes. */
@@ -752,6 +779,12 @@ void rgi_actor_unmake(struct rgm_worker *worker, struct rgm_actor *actor);
 int rgi_spawn_local(struct rgm_worker *worker,
                     const struct rgm_behaviour *behaviour,
                     const void *argument, struct rgm_actor **ret_actor);
+/* Spawn on a worker (RGM_ANY_WORKER: the next in turn), with a watcher's
+ * message that is there before the actor runs. NULL: nobody watches. */
+int rgi_spawn_watched(struct rgm_actor *self, uint32_t number,
+                      const struct rgm_behaviour *behaviour,
+                      const void *argument, struct rgm_message *watch,
+                      struct rgm_address *ret_address);
 /* Reserve a number of this worker's slots for somebody; get it back unused. */
 int rgi_slot_lend(struct rgm_worker *worker, struct rgm_address *ret_number);
 void rgi_slot_take_back(struct rgm_worker *worker, struct rgm_address number);
@@ -794,7 +827,8 @@ void rgi_guest_spawn_arrived(struct rgm_worker *worker,
 /* Spawn from a plain thread: blocks for the answer. */
 int rgi_guest_spawn(struct rgm_worker *guest, uint32_t number,
                     const struct rgm_behaviour *behaviour,
-                    const void *argument, struct rgm_address *ret_address);
+                    const void *argument, struct rgm_message *watch,
+                    struct rgm_address *ret_address);
 
 /* ---- drop.c ---- */
 
@@ -845,5 +879,7 @@ void rgi_worker_drain(struct rgm_worker *worker);
 void rgi_worker_loop(struct rgm_worker *worker);
 /* Close one that never ran: what was sent to it goes home. */
 void rgi_worker_close(struct rgm_worker *worker);
+
+#include "actors/watch.h"
 
 #endif /* RGI_ACTORS_WORKER_H */

@@ -73,6 +73,8 @@ struct rgm_actor {
     uint8_t life;            /* enum rgi_life */
     uint8_t ready;
     uint8_t flags;
+    uint8_t end_kind;        /* enum rgm_end_kind, once it is decided */
+    int32_t end_status;
 };
 
 /* Message type to function; made by RGM_ON. */

@@ -10,6 +10,7 @@
 #include <ringmail/clock.h>
 #include <ringmail/counters.h>
 #include <ringmail/deadline.h>
+#include <ringmail/end.h>
 #include <ringmail/file.h>
 #include <ringmail/identity.h>
 #include <ringmail/job.h>
@@ -25,5 +26,6 @@
 #include <ringmail/stop.h>
 #include <ringmail/stream.h>
 #include <ringmail/worker_lease.h>
+#include <ringmail/watch.h>
 
 #endif /* RINGMAIL_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RGI_ACTORS_WATCH_H
+#define RGI_ACTORS_WATCH_H
+
+/*
+ * watch.h - how does an actor's end become known? Part of worker.h.
+ */
+
+#include "actors/worker.h"
+
+/* ---- end.c ---- */
+
+/* An actor stops: why, unless that is decided already. */
+static inline void
+rgi_end_decide(struct rgm_actor *actor, enum rgm_end_kind kind,
+               int32_t status)
+{
+    if (actor->life != RGI_LIFE_RUNNING)
+        return;
+    actor->end_kind = (uint8_t)kind;
+    actor->end_status = status;
+}
+
+/* It has ended, or its memory goes unused: tell whoever watches. */
+void rgi_end_tell(struct rgm_worker *worker, struct rgm_actor *actor);
+/* Nobody heard of an end: an output is destroyed, a fault kept. */
+void rgi_end_unheard(struct rgm_runtime *runtime, const struct rgm_end *end);
+/* Faults that nobody took go with the runtime. */
+void rgi_faults_destroy(struct rgm_runtime *runtime);
+
+/* ---- watch.c ---- */
+
+/* A monitor is asked. */
+void rgi_watch_ask(struct rgm_worker *worker, struct rgm_message *message);
+/* Let a watcher's message go to an address whose spawn is sent after it, or
+ * has just happened here. */
+void rgi_watch_begin(struct rgm_worker *worker, struct rgm_message *message,
+                     struct rgm_address who);
+/* It is cancelled where it waits for the end. */
+void rgi_watch_withdraw(struct rgm_worker *worker,
+                        struct rgm_message *message);
+bool rgi_is_watch(const struct rgm_request *request);
+/* The asker will not hear what it was told. */
+void rgi_watch_unheard(struct rgm_worker *worker, struct rgm_request *request);
+/* Control of this file, at the watched one's worker or at home. */
+void rgi_watch_control(struct rgm_worker *worker, struct rgm_message *message);
+/* Tell all who watch an address; how many. Each gets a reference. */
+uint32_t rgi_watch_tell(struct rgm_worker *worker, struct rgm_address who,
+                        const struct rgm_end *end);
+/* The end is forced: no spawn is waited for any more. */
+void rgi_watch_give_up(struct rgm_worker *worker, uint32_t slot);
+void rgi_watch_deinit(struct rgm_worker *worker);
+
+#endif /* RGI_ACTORS_WATCH_H */
