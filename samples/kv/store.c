@@ -298,7 +298,14 @@ slot_of(struct store *store, uint64_t hash)
 static void
 slot_refresh(struct store_slot *slot)
 {
-    slot->table = slot->entries != NULL ? slot->entries->hh.tbl : NULL;
+    const struct UT_hash_table *table;
+
+    slot->buckets = NULL;
+    if (slot->entries == NULL)
+        return;
+    table = slot->entries->hh.tbl;
+    slot->buckets = table->buckets;
+    slot->mask = table->num_buckets - 1;
 }
 
 static void
@@ -321,18 +328,29 @@ store_delete(struct store *store, struct store_entry *entry)
     entry_free(entry);
 }
 
+/* As HASH_FIND_BYHASHVALUE. */
+static struct store_entry *
+slot_find(const struct store_slot *slot, struct bytes key, uint64_t hash)
+{
+    const struct UT_hash_handle *at;
+
+    if (slot->buckets == NULL)
+        return NULL;
+    at = slot->buckets[(uint32_t)hash & slot->mask].hh_head;
+    for (; at != NULL; at = at->hh_next)
+        if (at->hashv == (uint32_t)hash && at->keylen == key.length_bytes &&
+            memcmp(at->key, key.data, key.length_bytes) == 0)
+            return (struct store_entry *)((uintptr_t)at -
+                                          offsetof(struct store_entry, hh));
+    return NULL;
+}
+
 struct store_entry *
 store_find(struct store *store, struct bytes key, uint64_t hash,
            uint64_t now_ms)
 {
-    const struct UT_hash_table *table = slot_of(store, hash)->table;
-    struct store_entry *entry = NULL;
+    struct store_entry *entry = slot_find(slot_of(store, hash), key, hash);
 
-    if (table == NULL)
-        return NULL;
-    HASH_FIND_IN_BKT(
-        table, hh, table->buckets[(unsigned)hash & (table->num_buckets - 1)],
-        key.data, (unsigned)key.length_bytes, (unsigned)hash, entry);
     if (entry == NULL || entry->expires_ms >= now_ms)
         return entry;
     store->expired++;
@@ -452,7 +470,7 @@ store_take_slot(struct store *store, uint32_t slot, uint64_t *ret_expiring)
     if (entries == NULL)
         return NULL;
     store->count -= HASH_COUNT(entries);
-    store->slots[slot] = (struct store_slot){NULL, NULL};
+    store->slots[slot] = (struct store_slot){NULL, NULL, 0};
     if (store->heap_count > 0) {
         for (struct store_entry *at = entries; at != NULL; at = at->hh.next) {
             if (at->expires_ms == RGM_NEVER)
@@ -507,7 +525,7 @@ store_clear(struct store *store)
     for (uint32_t i = 0; i < STORE_SLOTS; i++) {
         if (store->slots[i].entries != NULL)
             store_drop_slot(store->slots[i].entries);
-        store->slots[i] = (struct store_slot){NULL, NULL};
+        store->slots[i] = (struct store_slot){NULL, NULL, 0};
     }
     free(store->heap);
     store->heap = NULL;

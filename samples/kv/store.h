@@ -67,9 +67,11 @@ struct store_deadline {
 #define STORE_SLOTS 1024
 #define STORE_SLOT_SHIFT 54
 
+/* What a look-up needs of a slot's table is here, not two steps away. */
 struct store_slot {
-    struct store_entry *entries; /* uthash's head */
-    struct UT_hash_table *table; /* theirs: need not look at an entry for it */
+    struct store_entry *entries;    /* uthash's head */
+    struct UT_hash_bucket *buckets; /* NULL: it is empty */
+    uint32_t mask;                  /* number of buckets - 1 */
 };
 
 struct store {
@@ -134,20 +136,18 @@ store_look_ahead(const struct store *store, struct store_ahead *ahead,
                  uint64_t hash)
 {
     uint64_t *place = &ahead->hashes[ahead->count++ % STORE_AHEAD];
-    const struct UT_hash_table *table = store->slots[store_slot(*place)].table;
+    const struct store_slot *slot = &store->slots[store_slot(*place)];
     const struct UT_hash_handle *first;
 
-    if (table != NULL) {
-        first =
-            table->buckets[(unsigned)*place & (table->num_buckets - 1)].hh_head;
+    if (slot->buckets != NULL) {
+        first = slot->buckets[(uint32_t)*place & slot->mask].hh_head;
         __builtin_prefetch(first);
         __builtin_prefetch((const char *)first + 64);
         __builtin_prefetch((const char *)first + 96);
     }
-    table = store->slots[store_slot(hash)].table;
-    if (table != NULL)
-        __builtin_prefetch(
-            &table->buckets[(unsigned)hash & (table->num_buckets - 1)]);
+    slot = &store->slots[store_slot(hash)];
+    if (slot->buckets != NULL)
+        __builtin_prefetch(&slot->buckets[(uint32_t)hash & slot->mask]);
     *place = hash;
 }
 
