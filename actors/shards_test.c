@@ -617,6 +617,205 @@ before_the_first_deal_there_is_nobody_to_ask(void)
     run(&test);
 }
 
+/* ---- what is held ---- */
+
+static void
+move_by_one_that_spins(struct robot *self)
+{
+    struct shards_case *test = case_of(self);
+
+    rgi_check(test->status == 0);
+    atomic_store(&stage.spins, true);
+    stage_prepare(&test->second, 2, 1);
+    rgm_ask(self, &test->second, RGM_REPLY(robot, rgm_reshard, on_second));
+    pause_for(self, RGM_NS_PER_MS);
+}
+
+/* The mark cannot pass the old owner, so what is asked now is held. */
+static void
+ask_held(struct robot *self)
+{
+    struct shards_case *test = case_of(self);
+
+    if (rgm_shard_owner(map(), stage_hash(MOVING)) < RGM_WORKERS_MAX) {
+        test->step--;
+        pause_for(self, RGM_NS_PER_MS);
+        return;
+    }
+    ask_op(self, 0, MOVING, 1);
+    ask_op(self, 1, MOVING, 7);
+    ask_op(self, 2, MOVING, 2);
+    self->number = 1;
+    rgm_cancel(self, &test->ops[1]);
+}
+
+static void
+check_cancelled(struct robot *self)
+{
+    struct shards_case *test = case_of(self);
+    struct rgm_shard_counters counters;
+
+    rgi_check(strcmp(test->order, "b") == 0);
+    rgi_check(rgm_status(&test->ops[1]) == -ECANCELED);
+    rgm_shard_counters(map(), &counters);
+    rgi_check(counters.held == 3 && counters.longest_hold_ns == 0);
+    atomic_store(&stage.spins, false);
+    self->number = 3;
+}
+
+static void
+check_the_others(struct robot *self)
+{
+    struct rgm_shard_counters counters;
+
+    rgi_check(strcmp(case_of(self)->order, "bac") == 0);
+    rgm_shard_counters(map(), &counters);
+    rgi_check(counters.longest_hold_ns > 0);
+    stop_all(self);
+}
+
+static void
+a_held_request_is_cancelled_at_once_and_the_others_keep_their_order(void)
+{
+    struct shards_case test = {
+        .workers = 2,
+        .steps = {spawn_and_deal_two, move_by_one_that_spins, ask_held,
+                  check_cancelled, check_the_others},
+    };
+
+    fake_reset();
+    stage_reset();
+    run(&test);
+}
+
+static void
+asker_asks(struct robot *self)
+{
+    ask_op(self, 3, MOVING, 1);
+    ask_op(self, 4, MOVING, 2);
+    rgm_stop(self);
+}
+
+static void
+asker_stopped(struct robot *self)
+{
+    struct shards_case *test = case_of(self);
+
+    rgi_check(rgm_status(&test->ops[3]) == -ECANCELED);
+    rgi_check(rgm_status(&test->ops[4]) == -ECANCELED);
+    atomic_store(&stage.spins, false);
+}
+
+static void
+check_asker_gone(struct robot *self)
+{
+    stop_all(self);
+}
+
+/* It stops, and is gone before the road is free again. */
+static void
+spawn_an_asker(struct robot *self)
+{
+    static struct script asker;
+    struct shards_case *test = case_of(self);
+
+    if (rgm_shard_owner(map(), stage_hash(MOVING)) < RGM_WORKERS_MAX) {
+        test->step--;
+        pause_for(self, RGM_NS_PER_MS);
+        return;
+    }
+    asker = (struct script){
+        .started = asker_asks, .stopped = asker_stopped, .test = test};
+    (void)robot_spawn(self, &asker);
+    self->number = 3;
+    ask_op(self, 0, MOVING, 1);
+}
+
+static void
+who_stops_takes_back_what_is_held(void)
+{
+    struct shards_case test = {
+        .workers = 2,
+        .steps = {spawn_and_deal_two, move_by_one_that_spins, spawn_an_asker,
+                  check_asker_gone},
+    };
+
+    fake_reset();
+    stage_reset();
+    run(&test);
+}
+
+/* ---- any allocation may fail ---- */
+
+static unsigned long failing;
+static bool failed;
+
+static void
+move_without_memory(struct robot *self)
+{
+    rgi_check(case_of(self)->status == 0);
+    rgi_memory_fail_nth(failing);
+    deal(self, 2, 1);
+    ask_op(self, 1, MOVING, 2);
+    ask_op(self, 2, MOVING, 3);
+}
+
+/* Refused before anything happened: again. */
+static void
+move_again(struct robot *self)
+{
+    struct shards_case *test = case_of(self);
+
+    failed = rgi_memory_fail_off() || failed;
+    if (test->status != 0) {
+        rgi_check(test->status == -ENOMEM);
+        test->step--;
+        deal(self, 2, 1);
+        return;
+    }
+    rgi_check(rgm_shard_owned(map()) == STAGE_SLOTS);
+    if (test->answered == 3)
+        next(self);
+    else
+        self->number = 3;
+}
+
+/* A request is refused for lack of memory, or handled. */
+static void
+check_values(struct robot *self)
+{
+    struct shards_case *test = case_of(self);
+    long value = 1;
+
+    for (int i = 1; i < 3; i++)
+        if (rgm_status(&test->ops[i]) == 0)
+            value++;
+        else
+            rgi_check(rgm_status(&test->ops[i]) == -ENOMEM);
+    rgi_check(stage.keepers[0]->cells[MOVING][0] == value);
+    stop_all(self);
+}
+
+static void
+any_allocation_of_a_move_may_fail(void)
+{
+    for (failing = 1;; failing++) {
+        struct shards_case test = {
+            .workers = 2,
+            .steps = {spawn_and_deal_two, write_first, move_without_memory,
+                      move_again, check_values},
+        };
+
+        fake_reset();
+        stage_reset();
+        failed = false;
+        run(&test);
+        if (!failed)
+            break;
+    }
+    rgi_check(failing > 1);
+}
+
 /* ---- ends in the middle ---- */
 
 static void
@@ -902,6 +1101,10 @@ one_slot_and_one_chunk_at_a_time(void)
     X(shards, before_the_first_deal_there_is_nobody_to_ask)                    \
     X(shards, a_new_owner_that_stops_ends_the_move_and_is_told)                \
     X(shards, a_stop_in_the_middle_of_a_move_leaves_nothing)                   \
+    X(shards,                                                                  \
+      a_held_request_is_cancelled_at_once_and_the_others_keep_their_order)     \
+    X(shards, who_stops_takes_back_what_is_held)                               \
+    X(shards, any_allocation_of_a_move_may_fail)                               \
     X(shards, pipelines_on_all_workers_go_on_while_slots_move)                 \
     X(shards, what_waits_in_line_for_the_old_owner_is_not_overtaken)           \
     X(shards, one_slot_and_one_chunk_at_a_time)

@@ -67,6 +67,7 @@ static struct stage {
     atomic_int chunks_now, chunks_most, dropped;
     atomic_bool keeps;   /* reads are kept until handed out */
     atomic_bool blocked; /* take_in fails until this is cleared */
+    atomic_bool spins;   /* hand_out holds its worker until this is */
 } stage;
 
 RGM_SHARD(keeper, shard);
@@ -165,6 +166,10 @@ stage_hand_out(struct rgm_actor *actor, uint32_t slot,
 
     if (stage_fails(&stage.hand_out_errors))
         return -ENOMEM;
+    if (atomic_load(&stage.spins))
+        rgm_flush_worker(actor); /* the first chunk is on its way */
+    while (atomic_load(&stage.spins))
+        continue;
     if (rgm_kept_request(actor, self->kept) != NULL)
         rgi_check(rgm_shard_forward_kept(self, &self->shard, self->kept) == 0);
     state = malloc(sizeof(*state));
