@@ -23,19 +23,29 @@
 #include "capabilities/stream.h"
 
 void
-rgi_operation_prepare(struct rgm_operation *operation,
-                      enum rgm_operation_kind kind,
-                      const struct rgm_message_type *type,
-                      struct rgm_address where)
+rgi_operation_prepare_front(struct rgm_operation *operation,
+                            enum rgm_operation_kind kind,
+                            const struct rgm_message_type *type,
+                            struct rgm_address where, size_t front_bytes)
 {
     size_t bare = offsetof(struct rgm_request, answer); /* says nothing yet */
 
-    memset((char *)operation + bare, 0, type->size_bytes - bare);
+    memset((char *)operation + bare, 0, front_bytes - bare);
     operation->request.message.type = type;
     operation->request.message.to = where;
     operation->request.message.charged_bytes = type->size_bytes;
     operation->kind = (uint8_t)kind;
     operation->state = RGM_OPERATION_HOME;
+}
+
+void
+rgi_operation_prepare(struct rgm_operation *operation,
+                      enum rgm_operation_kind kind,
+                      const struct rgm_message_type *type,
+                      struct rgm_address where)
+{
+    rgi_operation_prepare_front(operation, kind, type, where,
+                                type->size_bytes);
 }
 
 void

@@ -65,6 +65,13 @@ void rgi_operation_prepare(struct rgm_operation *operation,
                            const struct rgm_message_type *type,
                            struct rgm_address where);
 
+/* The same, of a record whose part behind the front is the provider's, which
+ * writes there before it reads: it is left as it is. */
+void rgi_operation_prepare_front(struct rgm_operation *operation,
+                                 enum rgm_operation_kind kind,
+                                 const struct rgm_message_type *type,
+                                 struct rgm_address where, size_t front_bytes);
+
 /* Remembers that the arguments were bad; the first reason stays. */
 void rgi_operation_refuse(struct rgm_operation *operation, int error);
 

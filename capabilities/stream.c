@@ -94,19 +94,27 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
 
 /* For operations on a socket: it says where they go. */
 static void
-prepare_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
-           const struct rgm_message_type *type,
-           const struct rgm_socket *socket)
+prepare_front_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
+                 const struct rgm_message_type *type,
+                 const struct rgm_socket *socket, size_t front_bytes)
 {
     struct rgm_address where = {0};
 
     if (socket != NULL)
         where = socket->worker;
-    rgi_operation_prepare(operation, kind, type, where);
+    rgi_operation_prepare_front(operation, kind, type, where, front_bytes);
     if (socket == NULL)
         rgi_operation_refuse(operation, -EINVAL);
     else if (where.bits == 0)
         rgi_operation_refuse(operation, -EBADF);
+}
+
+static void
+prepare_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
+           const struct rgm_message_type *type,
+           const struct rgm_socket *socket)
+{
+    prepare_front_on(operation, kind, type, socket, type->size_bytes);
 }
 
 static void
@@ -216,8 +224,9 @@ rgm_stream_write_vectors(struct rgm_write *write, struct rgm_stream *stream,
                          const struct rgm_vector *vectors,
                          size_t vectors_count)
 {
-    prepare_on(&write->operation, RGM_OP_WRITE, &rgi_type_write,
-               SOCKET_OF(stream));
+    /* What is behind is half of the record, and written once per request. */
+    prepare_front_on(&write->operation, RGM_OP_WRITE, &rgi_type_write,
+                     SOCKET_OF(stream), offsetof(struct rgm_write, window));
     write->stream = stream;
     write->vectors = vectors;
     write->vectors_count = vectors_count;

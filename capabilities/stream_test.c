@@ -517,9 +517,33 @@ some_is_one_transfer(void)
     rgi_check(write.count == 1);
 }
 
+/* Whatever was in the record: all of it is as told or zero, but for what the
+ * provider lays out before it looks at it, which is most of a write. */
+static void
+a_write_is_prepared_over_anything(void)
+{
+    struct rgm_stream stream = {
+        .socket = socket_open(RGI_SOCKET_STREAM, 1)};
+    struct rgm_write write, clean;
+    size_t bare = offsetof(struct rgm_request, answer);
+    size_t front = offsetof(struct rgm_write, window);
+
+    memset(&write, 0xA5, sizeof(write));
+    memset(&clean, 0, sizeof(clean));
+    rgm_stream_write(&write, &stream, "abc", 3);
+    rgm_stream_write(&clean, &stream, "abc", 3);
+    rgi_check(write.vectors == &write.single);
+    write.vectors = clean.vectors;
+    rgi_check(memcmp((char *)&write + bare, (char *)&clean + bare,
+                     front - bare) == 0);
+    rgi_check(write.operation.request.message.charged_bytes == sizeof(write));
+    rgi_check((uintptr_t)write.window[0].data == (uintptr_t)-1 / 255 * 0xA5);
+}
+
 #define CASES(X)                                                              \
     X(stream, opl_01_preparing_has_no_effect)                                 \
     X(stream, prepared_record_is_at_home)                                     \
+    X(stream, a_write_is_prepared_over_anything)                              \
     X(stream, missing_objects_are_invalid)                                    \
     X(stream, opl_18_arguments_come_before_the_attempt)                       \
     X(stream, options_are_typed)                                              \
