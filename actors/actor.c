@@ -131,6 +131,33 @@ line_pop(struct rgm_actor *actor)
     return message;
 }
 
+/* What stands first in the line and is of a one-way type, as long as the actor
+ * runs: its handler is looked up once. */
+__attribute__((noinline)) static void
+deliver_row(struct rgm_worker *worker, struct rgm_actor *actor,
+            const struct rgm_message_type *type)
+{
+    const struct rgi_dispatch_entry *entry =
+        rgi_dispatch_find(actor->dispatch, type);
+    struct rgm_message *message = actor->mail_first;
+
+    if (entry->type != type)
+        return;
+    while (message != NULL && message->type == type &&
+           actor->life == RGI_LIFE_RUNNING) {
+        actor->mail_first = message->next;
+        flush_if_old(worker);
+        worker->handling = message;
+        entry->handle(actor, rgi_record_of(message));
+        if (worker->handling == message) {
+            worker->handling = NULL;
+            rgi_send_back(worker, message);
+        }
+        rgi_count(worker, deliveries);
+        message = actor->mail_first;
+    }
+}
+
 /* Expanded where it is hot: for one message the call costs as much again. */
 __attribute__((always_inline)) static inline void
 deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
@@ -138,8 +165,12 @@ deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
     struct rgm_message *message;
 
     while ((message = line_pop(actor)) != NULL) {
+        const struct rgm_message_type *type = message->type;
+
         flush_if_old(worker);
         deliver_one(worker, actor, message);
+        if (actor->mail_first != NULL && type->kind == RGM_KIND_MESSAGE)
+            deliver_row(worker, actor, type);
     }
 }
 

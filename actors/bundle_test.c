@@ -451,6 +451,121 @@ a_row_for_one_actor_is_delivered_in_one_piece(void)
     pair_close(&pair);
 }
 
+struct row {
+    long handled;
+    long stops_at;
+    struct rgm_address forwards_to; /* the second */
+};
+
+static void
+row_note(struct robot *self, struct note *note)
+{
+    struct row *row = test_of(self);
+
+    row->handled++;
+    if (row->handled == 2 && row->forwards_to.bits != 0)
+        rgi_check(rgm_forward_one_way(self, note, row->forwards_to) == 0);
+    if (row->handled == row->stops_at)
+        rgm_stop(self);
+}
+
+/* All that is "there" for this actor goes into its line, and it runs. */
+static void
+pair_run(struct pair *pair, struct rgm_actor *actor)
+{
+    const struct rgm_provider_options options = {.worker = 1};
+    struct rgi_chain chain = {NULL, NULL};
+
+    rgi_check(fake_open(&options, &pair->there->provider, NULL, 0) == 0);
+    for (size_t i = 0; i < pair->count; i++) {
+        pair->held[i]->to = actor->address;
+        rgi_chain_append(&chain, pair->held[i]);
+    }
+    pair->count = 0;
+    while (chain.first != NULL)
+        rgi_check(rgi_deliver_run(pair->there, &chain, 100) > 0);
+    rgi_current = pair->there;
+    pair->there->ready_first = NULL;
+    actor->ready = 0;
+    rgi_actor_run(pair->there, actor);
+    rgi_current = pair->home;
+    fake_close(pair->there->provider);
+    pair->there->provider = NULL;
+}
+
+static struct rgm_actor *
+pair_spawn(struct pair *pair, const struct script *script)
+{
+    struct rgm_actor *actor;
+
+    rgi_current = pair->there;
+    rgi_check(rgi_spawn_local(pair->there, &robot_behaviour, script, &actor) ==
+              0);
+    rgi_current = pair->home;
+    return actor;
+}
+
+static void
+pair_end(struct pair *pair, struct rgm_actor *actor)
+{
+    rgi_actor_stop(pair->there, actor);
+    pair_run(pair, actor);
+    pair->there->ready_first = NULL;
+}
+
+/* What comes behind the end of an actor was never handled. */
+static void
+a_row_ends_where_its_actor_stops(void)
+{
+    struct row row = {.stops_at = 4};
+    struct script script = {.note = row_note, .test = &row};
+    struct pair pair;
+
+    pair_open(&pair);
+    for (int i = 0; i < 10; i++)
+        pair_send(&pair, &note_type, 0);
+    pair_run(&pair, pair_spawn(&pair, &script));
+    rgi_check(row.handled == 4);
+    rgi_check(pair.there->counters.dead_letters == 6);
+    rgi_check(pair.there->counters.deliveries == 10);
+    rgi_check(pair.there->actors_count == 0);
+    rgi_flush_all(pair.there);
+    rgi_check(pair_come_home(&pair) == 1 + 6); /* failures go singly */
+    pair_close(&pair);
+}
+
+/* One without a handler stands in the row, and one is forwarded out of it. */
+static void
+a_row_is_of_one_type_and_each_may_go_its_own_way(void)
+{
+    struct row row = {.forwards_to = rgi_address_make(2, 1, 1)};
+    struct script script = {.note = row_note, .test = &row};
+    struct pair pair;
+    struct rgm_actor *actor;
+    struct rgm_message *second;
+
+    pair_open(&pair);
+    actor = pair_spawn(&pair, &script);
+    pair_send(&pair, &note_type, 0);
+    second = pair_send(&pair, &note_type, 0);
+    pair_send(&pair, &note_type, 0);
+    pair_send(&pair, &card_type, 0);
+    pair_send(&pair, &note_type, 0);
+    pair_send(&pair, &note_type, 0);
+    pair_run(&pair, actor);
+    rgi_check(row.handled == 5 && pair.there->counters.dead_letters == 1);
+    rgi_flush_all(pair.there);
+    rgi_check(rgi_inbox_take(&pair.runtime->places[2].inbox) == second);
+    rgi_check(pair.home->messages_out == 6);
+    rgi_check(pair_come_home(&pair) == 2); /* a bundle of four, and the card */
+    rgi_check(pair.home->messages_out == 1);
+    rgi_send_back(pair.there, second);
+    rgi_flush_all(pair.there);
+    rgi_check(pair_come_home(&pair) == 1);
+    pair_end(&pair, actor);
+    pair_close(&pair);
+}
+
 /* ------------------------------------------------------- with real threads */
 
 #define FLOOD 30000
@@ -572,6 +687,8 @@ two_that_flood_each_other_lose_and_double_nothing(void)
     X(bundle, a_bundle_waits_with_its_outbox)                                  \
     X(bundle, a_bundle_lets_who_waits_go)                                      \
     X(bundle, a_row_for_one_actor_is_delivered_in_one_piece)                   \
+    X(bundle, a_row_ends_where_its_actor_stops)                                \
+    X(bundle, a_row_is_of_one_type_and_each_may_go_its_own_way)                \
     X(bundle, two_that_flood_each_other_lose_and_double_nothing)
 
 RGI_CASES(CASES)

@@ -216,7 +216,8 @@ rgi_post_one_way(struct rgm_worker *worker, struct rgm_message *message,
         outbox_begin(worker, destination);
     message->status = rgi_outbox_distance(outbox, message);
     rgi_outbox_link(outbox, message);
-    outbox_end(worker, destination);
+    if (outbox->count >= RGI_OUTBOX_FLUSH_AT)
+        flush_one(worker, destination);
 }
 
 void
@@ -291,8 +292,7 @@ bundle_home(struct rgm_worker *worker, struct rgm_message *message)
     uint16_t lane = message->lane;
     struct rgi_slab_block *last = head->last;
 
-    rgi_slab_give_list(&worker->slab, rgi_bundle_untie(head), last,
-                       each_bytes);
+    rgi_slab_give_list(&worker->slab, rgi_bundle_untie(head), last, each_bytes);
     worker->messages_out -= count;
     rgi_lane_credit_many(worker, lane, count, each_bytes);
 }

@@ -172,14 +172,16 @@ send_status(struct rgm_worker *worker, struct rgm_address to,
     return rgi_lane_charge(worker, message, rgm_address_worker(to));
 }
 
-/* To this worker, or to nobody. */
+/* To this worker, to nobody, or from a guest. */
 __attribute__((noinline)) static int
-send_here(struct rgm_actor *self, struct rgm_address to,
-          struct rgm_message *message)
+send_other(struct rgm_actor *self, struct rgm_address to,
+           struct rgm_message *message)
 {
     struct rgm_worker *worker = self->worker;
-    int status = send_status(worker, to, message);
+    int status;
 
+    rgi_assert(rgi_is_owner(worker));
+    status = send_status(worker, to, message);
     if (status != 0) {
         rgi_count(worker, refused);
         return status;
@@ -199,9 +201,9 @@ rgm_send_message(struct rgm_actor *self, struct rgm_address to,
     uint32_t destination = rgm_address_worker(to);
     int status;
 
-    rgi_assert(rgi_is_owner(worker));
-    if (destination == worker->number || destination >= worker->workers_count)
-        return send_here(self, to, message);
+    if (destination == worker->number || destination >= worker->workers_count ||
+        rgi_current != worker)
+        return send_other(self, to, message);
     status = may_send(message) ? rgi_lane_charge(worker, message, destination)
                                : -EINVAL;
     if (status != 0) {

@@ -362,7 +362,7 @@ static inline void rgi_post(struct rgm_worker *worker,
                             struct rgm_message *message, uint32_t destination);
 void rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
                   uint32_t destination);
-/* The same for a one-way message to another worker. */
+/* The same for a one-way message from a worker to another. */
 void rgi_post_one_way(struct rgm_worker *worker, struct rgm_message *message,
                       uint32_t destination);
 /* A one-way message was handled: home, with others if it may. */

@@ -44,8 +44,7 @@ rgi_operation_prepare(struct rgm_operation *operation,
                       const struct rgm_message_type *type,
                       struct rgm_address where)
 {
-    rgi_operation_prepare_front(operation, kind, type, where,
-                                type->size_bytes);
+    rgi_operation_prepare_front(operation, kind, type, where, type->size_bytes);
 }
 
 void
