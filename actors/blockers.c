@@ -149,11 +149,18 @@ rgi_blockers_publish(struct rgm_worker *worker)
     ck_pr_store_64(&watch->turn_ns, now_ns);
 }
 
+/* What was given up may still keep the provider from closing. */
 void
 rgi_blockers_clear(struct rgm_worker *worker)
 {
+    const struct rgi_blocker *given =
+        &worker->watch.given_up[RGM_BLOCKER_OPERATION];
+
     for (unsigned kind = 0; kind < RGM_BLOCKER_KINDS_COUNT; kind++)
         say(&worker->watch.now[kind], 0, NULL, 0);
+    if (worker->gave_up)
+        say(&worker->watch.now[RGM_BLOCKER_OPERATION], given->count,
+            given->name, rgi_clock_now());
 }
 
 void
@@ -164,30 +171,43 @@ rgi_blockers_renew(struct rgm_worker *worker)
 }
 
 static void
-give_up(struct rgm_worker *worker, enum rgm_blocker_kind kind)
+give_up(struct rgm_worker *worker, enum rgm_blocker_kind kind, uint64_t count)
 {
     const struct rgi_blocker *from = &worker->watch.now[kind];
     struct rgi_blocker *to = &worker->watch.given_up[kind];
 
     ck_pr_store_64(&to->since_ns, rgi_clock_now() - from->since_ns); /* an age */
     ck_pr_store_ptr(&to->name, from->name);
-    ck_pr_store_64(&to->count, from->count);
+    ck_pr_store_64(&to->count, count);
 }
 
-/* Operations at the provider, and the actors that wait for them. */
-void
-rgi_blockers_give_up(struct rgm_worker *worker)
+static uint64_t
+actors_lost(const struct rgm_worker *worker)
 {
-    rgi_blockers_publish(worker);
-    give_up(worker, RGM_BLOCKER_ACTOR);
-    give_up(worker, RGM_BLOCKER_OPERATION);
+    uint64_t count = 0;
+
+    for (uint32_t i = 1; i < worker->slots.used; i++) {
+        const struct rgm_actor *actor = actor_from(worker, i);
+
+        count += actor != NULL && (actor->flags & RGI_ACTOR_LOST) != 0;
+    }
+    return count;
+}
+
+/* Operations that were at the provider, and the actors that wait for them; by
+ * the names of the last look. */
+void
+rgi_blockers_give_up(struct rgm_worker *worker, uint32_t operations)
+{
+    give_up(worker, RGM_BLOCKER_ACTOR, actors_lost(worker));
+    give_up(worker, RGM_BLOCKER_OPERATION, operations);
 }
 
 void
 rgi_blockers_give_up_leases(struct rgm_worker *worker)
 {
     rgi_blockers_publish(worker);
-    give_up(worker, RGM_BLOCKER_LEASE);
+    give_up(worker, RGM_BLOCKER_LEASE, worker->leases_count);
 }
 
 /* ---- for any thread ---- */

@@ -272,6 +272,8 @@ enum stop_over {
     WRITE_BACK,
     READ_POOLED,
     HANG_UP,
+    ACQUIRE,
+    WORK,
     GROW,
     SHRINK,
     END
@@ -314,6 +316,8 @@ struct tourist {
     struct rgm_read read;
     struct rgm_read_pooled pooled;
     struct rgm_close close;
+    struct rgm_acquire acquire;
+    struct rgm_job job;
     struct rgm_resize resize;
     char out[TOUR_BYTES], in[TOUR_BYTES];
     size_t in_count;
@@ -374,6 +378,8 @@ RGM_ANSWER(tourist, rgm_write, on_write);
 RGM_ANSWER(tourist, rgm_read, on_read);
 RGM_ANSWER(tourist, rgm_read_pooled, on_pooled);
 RGM_ANSWER(tourist, rgm_close, on_close);
+RGM_ANSWER(tourist, rgm_acquire, on_acquire);
+RGM_ANSWER(tourist, rgm_job, on_job);
 RGM_ANSWER(tourist, rgm_resize, on_resize);
 
 static const struct rgm_behaviour tourist_behaviour = {
@@ -629,6 +635,43 @@ on_close(struct tourist *self, struct rgm_close *close)
 }
 
 static void
+acquire(struct tourist *self)
+{
+    rgm_pool_acquire(&self->acquire, rgm_here(self), tour.pool);
+    rgm_ask(self, &self->acquire, RGM_REPLY(tourist, rgm_acquire,
+                                            on_acquire));
+}
+
+static void
+on_acquire(struct tourist *self, struct rgm_acquire *slot)
+{
+    if (rgm_status(slot) == 0)
+        rgi_check(rgm_lease_drop(&slot->lease) == 0);
+    next(self, rgm_status(slot));
+}
+
+static int64_t
+work(struct rgm_job *job)
+{
+    (void)job;
+    return 5;
+}
+
+static void
+have_work_done(struct tourist *self)
+{
+    rgm_job_run(&self->job, rgm_here(self), work);
+    rgm_ask(self, &self->job, RGM_REPLY(tourist, rgm_job, on_job));
+}
+
+static void
+on_job(struct tourist *self, struct rgm_job *job)
+{
+    rgi_check(rgm_status(job) != 0 || job->result == 5);
+    next(self, rgm_status(job));
+}
+
+static void
 resize_to(struct tourist *self, uint32_t workers)
 {
     rgm_resize_to(&self->resize, workers);
@@ -657,6 +700,8 @@ go_on(struct tourist *self)
     case WRITE_BACK: write_all(self, &self->far); break;
     case READ_POOLED: read_pooled(self); break;
     case HANG_UP: hang_up(self); break;
+    case ACQUIRE: acquire(self); break;
+    case WORK: have_work_done(self); break;
     case GROW: resize_to(self, 3); break;
     case SHRINK: resize_to(self, 2); break;
     case END:

@@ -15,7 +15,7 @@
  *   4. from there on it is an ordinary end: quiet, counted, closed
  *
  * What a plain thread has asked is not given up: its memory is its own, and it
- * would be told nothing. Nor does anybody interrupt a handler.
+ * would be told nothing. Nor does anybody interrupt a handler or a job.
  */
 
 #include <pthread.h>
@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "actors/runtime.h"
+#include "capabilities/operation.h"
 
 #define LINGER_NS (100 * RGM_NS_PER_MS)
 #define GRACE_NS (1 * RGM_NS_PER_S)
@@ -110,7 +111,7 @@ rgi_force_waited(struct rgm_worker *worker)
     rgi_force(worker);
 }
 
-/* Does a plain thread wait for an operation of ours? */
+/* Does a plain thread wait for what our provider has? */
 static bool
 guests_wait(const struct rgm_worker *worker)
 {
@@ -120,8 +121,9 @@ guests_wait(const struct rgm_worker *worker)
         const struct rgm_operation *operation = rgi_container_of(
             (struct rgm_link *)(uintptr_t)link, struct rgm_operation, remote);
 
-        if (rgm_address_worker(operation->request.message.from) >=
-            RGM_WORKERS_MAX)
+        if (!rgi_operation_is_own(operation) &&
+            rgm_address_worker(operation->request.message.from) >=
+                RGM_WORKERS_MAX)
             return true;
     }
     return false;
@@ -130,8 +132,8 @@ guests_wait(const struct rgm_worker *worker)
 static bool
 may_give_up(const struct rgm_worker *worker)
 {
-    return worker->failure == 0 && worker->operations_out > 0 &&
-           !guests_wait(worker);
+    return worker->failure == 0 && worker->provider != NULL &&
+           worker->provider->in_flight > 0 && !guests_wait(worker);
 }
 
 uint64_t
@@ -159,6 +161,7 @@ void
 rgi_force_turn(struct rgm_worker *worker)
 {
     struct rgm_provider *provider = worker->provider;
+    uint32_t out;
 
     if (provider == NULL ||
         provider->ops->now(provider) < worker->give_up_ns)
@@ -169,11 +172,13 @@ rgi_force_turn(struct rgm_worker *worker)
     (void)provider->ops->wait(provider, 0, &worker->turn);
     if (worker->turn.first != NULL)
         return;
-    rgi_blockers_give_up(worker);
+    rgi_blockers_publish(worker);
+    out = worker->operations_out;
     worker->failure = -ECANCELED;
     worker->gave_up = true;
-    provider->abandoned = provider->in_flight > 0;
+    provider->abandoned = true;
     rgi_operations_lose(worker);
+    rgi_blockers_give_up(worker, out - worker->operations_out);
 }
 
 /* ---- the calls ---- */

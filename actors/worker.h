@@ -863,7 +863,7 @@ void rgi_blockers_clear(struct rgm_worker *worker);
 /* A worker has got this number anew. */
 void rgi_blockers_renew(struct rgm_worker *worker);
 /* What is out now is about to be given up. */
-void rgi_blockers_give_up(struct rgm_worker *worker);
+void rgi_blockers_give_up(struct rgm_worker *worker, uint32_t operations);
 void rgi_blockers_give_up_leases(struct rgm_worker *worker);
 /* What was given up, in the order of workers and kinds; as
  * rgm_runtime_blockers. Thread: any, after the end. */

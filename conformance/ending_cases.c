@@ -212,6 +212,66 @@ shd_08_what_can_be_cancelled_is_not_left_behind(struct stage *stage)
     free(set.shared.big);
 }
 
+/* User code is not interrupted, on whatever thread it runs. */
+struct held_job {
+    struct rgm_job job;
+    struct track track;
+    bool inside, open; /* atomics */
+    struct rgm_runtime *runtime;
+    int awaited;
+};
+
+static int64_t
+held_run(struct rgm_job *job)
+{
+    struct held_job *held = (struct held_job *)(void *)job;
+
+    held->awaited = rgm_runtime_stop_and_wait(held->runtime, NULL, NULL);
+    __atomic_store_n(&held->inside, true, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&held->open, __ATOMIC_SEQ_CST))
+        sched_yield();
+    return 7;
+}
+
+static void
+ask_job(struct puppet *puppet, void *argument)
+{
+    struct held_job *held = argument;
+
+    puppet_ask_step(puppet, &held->job.request, &held->track);
+}
+
+void
+shd_08_a_job_that_runs_is_waited_for_and_named(struct stage *stage)
+{
+    struct rgm_stop_options options = {.timeout_ns = 20 * RGM_NS_PER_MS,
+                                       .linger_ns = RGM_NS_PER_MS,
+                                       .grace_ns = 20 * RGM_NS_PER_MS};
+    const struct rgm_blocker *blocker;
+    struct held_job held = {.inside = false};
+    struct rgm_stop_report report;
+
+    stage_open(stage);
+    held.runtime = stage->runtime;
+    rgm_job_run(&held.job, rgm_worker_address(0), held_run);
+    stage_do(stage, ask_job, &held);
+    while (!__atomic_load_n(&held.inside, __ATOMIC_SEQ_CST))
+        sched_yield();
+    rgi_check(held.awaited == -EDEADLK); /* of its own runtime */
+    rgi_check(rgm_runtime_stop_and_wait(stage->runtime, &options, &report) ==
+              -EBUSY);
+    blocker = find(report.left, report.left_count, RGM_BLOCKER_OPERATION);
+    rgi_check(blocker != NULL && blocker->count == 1);
+    rgi_check(strcmp(blocker->name, "rgm_job") == 0);
+    __atomic_store_n(&held.open, true, __ATOMIC_SEQ_CST);
+    rgi_check(rgm_runtime_stop_and_wait(stage->runtime, NULL, &report) ==
+              -ETIMEDOUT);
+    rgi_check(report.left_count == 0); /* nothing was given up */
+    rgi_check(stage_end_request(stage, &held.job.request, &held.track) == 0);
+    rgi_check(held.job.result == 7);
+    stage_wait(stage);
+}
+
 /* --------------------------------------------------------------------- SHD-09 */
 
 struct asker {

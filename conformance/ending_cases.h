@@ -10,6 +10,7 @@
 #define ENDING_CASES(X, suite)                                                 \
     X(suite, shd_08_expiry_with_leases_and_operations_is_safe)                 \
     X(suite, shd_08_what_can_be_cancelled_is_not_left_behind)                  \
+    X(suite, shd_08_a_job_that_runs_is_waited_for_and_named)                   \
     X(suite, shd_09_torn_down_with_everything_out)                             \
     X(suite, shd_10_given_up_by_its_own_actor)                                 \
     X(suite, shd_11_stop_and_wait_for_oneself_is_refused)                      \

@@ -38,6 +38,8 @@ struct agent {
     struct rgm_view held; /* of a parcel, for a while */
     struct rgm_acquire acquire;
     bool acquiring;
+    struct rgm_job work; /* on a thread of the pool */
+    bool working;
     struct rgm_worker_lease lease; /* this worker is needed, for a while */
 
     enum link_state link;
@@ -59,6 +61,7 @@ RGM_HOOK(agent, agent_stopped);
 RGM_ANSWER(agent, job, agent_answered);
 RGM_ANSWER(agent, rgm_sleep, agent_tick);
 RGM_ANSWER(agent, rgm_acquire, agent_acquired);
+RGM_ANSWER(agent, rgm_job, agent_worked);
 RGM_ANSWER(agent, rgm_connect, agent_connected);
 RGM_ANSWER(agent, rgm_write, agent_written);
 RGM_ANSWER(agent, rgm_read, agent_has_read);
@@ -121,8 +124,9 @@ somebody(struct agent *self)
 
 /* --------------------------------------------------------------------- jobs */
 
-static void
-ask_somebody(struct agent *self)
+/* A record that is at home and is to go to somebody; or NULL. */
+static struct job *
+job_for_somebody(struct agent *self)
 {
     struct rgm_address to = somebody(self);
     uint32_t i = 0;
@@ -130,12 +134,35 @@ ask_somebody(struct agent *self)
     while (i < SOAK_JOBS && self->job_out[i])
         i++;
     if (i == SOAK_JOBS || to.bits == 0)
-        return;
+        return NULL;
     self->job_out[i] = true;
     self->asked++;
     job_prepare(&self->jobs[i], to);
     self->jobs[i].number = ++self->next_number;
-    rgm_ask(self, &self->jobs[i], RGM_REPLY(agent, job, agent_answered));
+    return &self->jobs[i];
+}
+
+/* One in four has less time than some take to answer. */
+static void
+ask_somebody(struct agent *self)
+{
+    struct job *job = job_for_somebody(self);
+
+    if (job == NULL)
+        return;
+    if (soak_pick(&self->random, 4) == 0)
+        rgm_expire_after(job, soak_pick(&self->random, 2000000));
+    rgm_ask(self, job, RGM_REPLY(agent, job, agent_answered));
+}
+
+/* What is asked for a kept one is cancelled when that is answered. */
+static void
+ask_for(struct agent *self, struct job *parent)
+{
+    struct job *job = job_for_somebody(self);
+
+    if (job != NULL)
+        rgm_ask_for(self, parent, job, RGM_REPLY(agent, job, agent_answered));
 }
 
 static bool
@@ -148,6 +175,7 @@ is_an_answer(int status)
     case -EPROTO:    /* nobody wanted to answer */
     case -ELOOP:     /* forwarded too often */
     case -ECANCELED: /* by us */
+    case -ETIMEDOUT:
         return true;
     default:
         return false;
@@ -170,7 +198,7 @@ agent_answered(struct agent *self, struct job *job)
 static void
 cancel_something(struct agent *self)
 {
-    uint32_t i = soak_pick(&self->random, SOAK_JOBS + 3);
+    uint32_t i = soak_pick(&self->random, SOAK_JOBS + 4);
 
     soak_count(self->soak->counts.cancelled);
     if (i < SOAK_JOBS)
@@ -179,6 +207,8 @@ cancel_something(struct agent *self)
         rgm_cancel(self, &self->read);
     else if (i == SOAK_JOBS + 1)
         rgm_cancel(self, &self->acquire);
+    else if (i == SOAK_JOBS + 2)
+        rgm_cancel(self, &self->work);
     else
         rgm_cancel(self, &self->write);
 }
@@ -204,6 +234,8 @@ agent_job(struct agent *self, struct job *job)
         soak_count(counts->kept);
         rgi_check(rgm_keep(self, job,
                            &self->tokens[self->tokens_count++]) == 0);
+        if (soak_pick(&self->random, 3) == 0)
+            ask_for(self, job);
     } else if (what == 7) {
         soak_count(counts->unanswered);
     } else {
@@ -309,6 +341,35 @@ agent_acquired(struct agent *self, struct rgm_acquire *acquire)
     soak_count(self->soak->counts.acquired);
     memset(acquire->lease.data, 0xa5, acquire->lease.length_bytes);
     rgi_check(rgm_lease_drop(&acquire->lease) == 0);
+}
+
+static int64_t
+work(struct rgm_job *job)
+{
+    uint64_t random = (uint64_t)(uintptr_t)job | 1;
+
+    for (int i = 0; i < 2000 && !rgm_job_is_cancelled(job); i++)
+        (void)soak_random(&random);
+    return 1;
+}
+
+static void
+begin_work(struct agent *self)
+{
+    if (self->working)
+        return;
+    self->working = true;
+    rgm_job_run(&self->work, rgm_here(self), work);
+    rgm_ask(self, &self->work, RGM_REPLY(agent, rgm_job, agent_worked));
+}
+
+static void
+agent_worked(struct agent *self, struct rgm_job *job)
+{
+    self->working = false;
+    rgi_check(rgm_status(job) == 0 || rgm_status(job) == -ECANCELED);
+    rgi_check(rgm_status(job) != 0 || job->result == 1);
+    soak_count(self->soak->counts.worked);
 }
 
 /* A lease keeps the worker; refused when that is retiring already. */
@@ -479,6 +540,10 @@ act(struct agent *self)
     case 8:
         if (soak_pick(&self->random, 8) == 0)
             hold_the_worker(self);
+        break;
+    case 9:
+        if (soak_pick(&self->random, 4) == 0)
+            begin_work(self);
         break;
     default:
         ask_somebody(self);

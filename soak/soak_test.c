@@ -226,12 +226,12 @@ print_counts(const struct soak_counts *counts)
             " forwarded, %" PRIu64 " kept, %" PRIu64 " withdrawn, %" PRIu64
             " cancels, %" PRIu64 " unanswered\n"
             "# %" PRIu64 " parcels, %" PRIu64 " views, %" PRIu64
-            " acquired, %" PRIu64 " worker leases, %" PRIu64
+            " acquired, %" PRIu64 " worked, %" PRIu64 " worker leases, %" PRIu64
             " ticks, %" PRIu64 " connections, %" PRIu64 " bytes echoed\n",
             counts->lives, counts->asked, counts->forwarded, counts->kept,
             counts->withdrawn, counts->cancelled, counts->unanswered,
             counts->parcels_sent, counts->views, counts->acquired,
-            counts->leases, counts->ticks,
+            counts->worked, counts->leases, counts->ticks,
             counts->connected, counts->echoed);
 }
 

@@ -349,7 +349,8 @@ scripted_close(struct rgm_provider *provider)
     if (provider == NULL)
         return;
     scripted = scripted_of(provider);
-    rgi_assert(provider->in_flight == 0 || scripted->failure != 0);
+    rgi_assert(provider->in_flight == 0 || scripted->failure != 0 ||
+               provider->abandoned);
     lock(scripted);
     rgi_list_remove(&scripted->link);
     forget_all(scripted);
