@@ -4,7 +4,7 @@
  * acquire.c - who on this worker waits for a slot of a pool?
  *
  * 1. An acquire that finds a free slot, and nobody of this worker's before it,
- *    is done.
+ *    is answered at once.
  * 2. Otherwise it stands in line. The first of each pool's line stands in the
  *    pool's own as well, as a taker (leases/pool.h); the others are behind it.
  * 3. A slot that comes home is handed to the first, on whatever thread that
@@ -70,11 +70,32 @@ done(struct rgm_worker *worker, struct rgm_acquire *acquire, int status)
     rgm_operation_complete(&acquire->operation, status, &worker->turn);
 }
 
+/* The asker has it from now on, not whoever brought it. */
 static void
-got(struct rgm_worker *worker, struct rgm_acquire *acquire, uint32_t slot)
+note_asker(const struct rgm_worker *worker, struct rgm_acquire *acquire,
+           uint32_t slot)
+{
+    const struct rgm_request *request = &acquire->operation.request;
+    struct rgi_holder holder = {"asker", request->message.from.bits};
+
+    if (rgm_address_worker(request->message.from) == worker->number)
+        rgi_holder_of_actor(request->asker, &holder);
+    rgi_pool_note(acquire->pool, slot, &holder, RGM_SLOT_LEASED);
+}
+
+static void
+lease_slot(struct rgm_worker *worker, struct rgm_acquire *acquire,
+           uint32_t slot)
 {
     rgi_pool_lease_of(acquire->pool, slot, rgm_pool_slot_size(acquire->pool),
                       &acquire->lease);
+    note_asker(worker, acquire, slot);
+}
+
+static void
+got(struct rgm_worker *worker, struct rgm_acquire *acquire, uint32_t slot)
+{
+    lease_slot(worker, acquire, slot);
     done(worker, acquire, 0);
 }
 
@@ -145,13 +166,29 @@ first_for(const struct rgm_worker *worker, const struct rgm_pool *pool)
     return link != &worker->acquires ? linked(link) : NULL;
 }
 
+/* A free slot, and nobody before it: no line, no turn of the provider. */
+static bool
+is_done_at_once(struct rgm_worker *worker, struct rgm_acquire *acquire)
+{
+    uint32_t slot;
+
+    if (first_for(worker, acquire->pool) != NULL ||
+        rgi_pool_take_slot(acquire->pool, &slot) != 0)
+        return false;
+    lease_slot(worker, acquire, slot);
+    return true;
+}
+
 int
 rgi_acquire_start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
     struct rgm_acquire *acquire = acquire_of(operation);
     struct rgm_acquire *first;
-    int status = rgi_operation_begin(operation, worker->provider);
+    int status = rgi_operation_refused(operation);
 
+    if (status == 0 && is_done_at_once(worker, acquire))
+        return 1;
+    status = rgi_operation_begin(operation, worker->provider);
     if (status != 0)
         return status;
     acquire->lease = (struct rgm_lease){NULL, 0, NULL, 0};

@@ -96,6 +96,7 @@ is_of_this_worker(struct rgm_worker *worker, struct rgm_message *message)
     return rgi_address_generation(message->to) == identity;
 }
 
+/* Returns: 0: it is out. Positive: it was done at once. */
 static int
 start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
@@ -136,7 +137,7 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
     rgi_count(worker, operations);
     status = start(worker, operation);
     if (status != 0) {
-        rgi_send_home(worker, message, status);
+        rgi_send_home(worker, message, status < 0 ? status : 0);
         return;
     }
     message->state = RGI_AT_PROVIDER;

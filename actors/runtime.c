@@ -357,6 +357,7 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
     runtime = rgi_alloc_aligned(RGI_CACHE_PAIR, sizeof(*runtime));
     if (runtime == NULL)
         return -ENOMEM;
+    rgi_holders_name();
     runtime->options = *options;
     runtime->cpus = rgm_usable_cpus();
     options_complete(&runtime->options, runtime->cpus);

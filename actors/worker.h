@@ -758,7 +758,8 @@ void rgi_operate_close(struct rgm_worker *worker);
 
 /* ---- acquire.c ---- */
 
-/* Takes a slot or stands in line for one. 0, or why it is refused. */
+/* Takes a slot or stands in line for one. Returns: 0: it stands in line, or its
+ * answer is in `turn`; 1: it has its slot; or why it is refused. */
 int rgi_acquire_start(struct rgm_worker *worker,
                       struct rgm_operation *operation);
 /* A slot, or the end of its pool, has arrived for the one whose node it is. */
@@ -767,6 +768,15 @@ void rgi_acquire_arrived(struct rgm_worker *worker,
 /* Takes one of this worker's out of line, unless it is too late. */
 void rgi_acquire_cancel(struct rgm_worker *worker,
                         struct rgm_operation *operation);
+
+/* ---- holder.c ---- */
+
+struct rgi_holder;
+
+/* Pools note from now on which actor takes a slot. */
+void rgi_holders_name(void);
+void rgi_holder_of_actor(const struct rgm_actor *actor,
+                         struct rgi_holder *ret_holder);
 
 /* ---- spawn.c ---- */
 

@@ -47,6 +47,7 @@ STEPS = [
     Step("W7", "limit before", ["@bench_limits", "wheel", "200000"], "before"),
     Step("W7", "sleeps, asked and cancelled", ["@bench_w7", "200000"]),
     Step("W7", "limit after", ["@bench_limits", "wheel", "200000"], "after"),
+    Step("LEASE", "buffers, here and across", ["@bench_leases", "200000"]),
 ]
 
 LOADS = [
@@ -130,6 +131,9 @@ RATIOS = [
     Ratio("w7-sleep", "W7", "sleep asked + cancelled / bare wheel",
           [("W7 sleep", "ns")],
           [("W7 before", "insert_cancel_ns"), ("W7 after", "insert_cancel_ns")],
+          "<=", None, None),
+    Ratio("lease-ask", "LEASE", "a buffer asked for / taken at once",
+          [("LEASE lease", "ask_ns")], [("LEASE lease", "try_ns")],
           "<=", None, None),
     Ratio("w4-cpu", "W4", "echo, CPU per request / limit",
           *served("c50", "cpu", "limit"), "<=", 1.15, 1.10),

@@ -352,6 +352,96 @@ bpl_14_pool_outlives_its_runtime(struct stage *stage)
     stage_deinit(&again);
 }
 
+/* ----------------------------------------------------------------- leaks */
+
+struct told {
+    struct rgm_pool_holder holders[4];
+    unsigned count;
+};
+
+static void
+write_down(void *argument, const struct rgm_pool_holder *holder)
+{
+    struct told *told = argument;
+
+    rgi_check(told->count < 4);
+    told->holders[told->count++] = *holder;
+}
+
+static void
+take_errand(struct puppet *puppet, void *argument)
+{
+    struct caller *caller = argument;
+
+    (void)puppet;
+    take(caller->pool, &caller->lease);
+}
+
+/* Actors that have ended with their runtime are still named: the one that took
+ * a slot in a handler, the one that waited for it, and one that read into it. */
+void
+bpl_15_leak_is_told_with_its_holder(struct stage *stage)
+{
+    struct told told = {.count = 0};
+    struct rgm_pool_options options = {.slots_count = 4,
+                                       .slot_size_bytes = 16,
+                                       .leaked = write_down,
+                                       .leaked_argument = &told};
+    struct caller caller = {.stage = stage};
+    struct acquire_step step;
+    struct pooled_step read;
+    struct rgm_stream near;
+    struct rgm_lease mine;
+    uint64_t puppet;
+    int peer;
+
+    rgi_check(rgm_pool_create(&options, &caller.pool) == 0);
+    stage->options.workers = 2;
+    stage_open(stage);
+    puppet = stage->puppets[1].bits;
+    stage_do_on(stage, 1, take_errand, &caller);
+    begin_on(stage, 1, &step, caller.pool);
+    end_with_slot(stage, &step);
+    take(caller.pool, &mine);
+    peer = stage_pair(stage, &near);
+    peer_send(peer, "data", 4);
+    step_clear(&read);
+    rgm_stream_read_pooled(&read.op, &near, caller.pool);
+    stage_begin(stage, &read);
+    rgi_check(stage_end(stage, &read) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+
+    rgi_check(rgm_pool_report(caller.pool, write_down, &told) == 4);
+    for (unsigned i = 0; i < 4; i++)
+        rgi_check(told.holders[i].state == RGM_SLOT_LEASED &&
+                  told.holders[i].age_ns < (uint64_t)GUARD_S * RGM_NS_PER_S);
+    for (unsigned i = 0; i < 4; i++) {
+        const char *name = told.holders[i].name;
+
+        if (told.holders[i].actor == puppet)
+            rgi_check(strcmp(name, "puppet") == 0);
+        else
+            rgi_check(strcmp(name, "thread") == 0 || strcmp(name, "read") == 0 ||
+                      strcmp(name, "worker") == 0);
+    }
+    rgi_check((told.holders[0].actor == puppet) +
+                  (told.holders[1].actor == puppet) +
+                  (told.holders[2].actor == puppet) +
+                  (told.holders[3].actor == puppet) ==
+              2);
+    told.count = 0;
+    rgm_pool_destroy(caller.pool);
+    rgi_check(told.count == 4);
+    drop(&mine);
+    drop(&caller.lease);
+    drop(&step.op.lease);
+    drop(&read.op.lease);
+}
+
+/* ------------------------------------------------------------ bad arguments */
+
 /* Refused before anything is touched: no slot moves. */
 void
 can_14_bad_acquires_are_answers(struct stage *stage)

@@ -17,6 +17,7 @@
     X(suite, bpl_14_closed_pool_ends_every_wait)                               \
     X(suite, bpl_14_pool_outlives_its_runtime)                                 \
     X(suite, can_14_bad_acquires_are_answers)                                  \
+    X(suite, bpl_15_leak_is_told_with_its_holder)                              \
     X(suite, acquires_of_a_worker_come_in_order)                               \
     X(suite, acquires_and_reads_share_a_slot)                                  \
     X(suite, stop_ends_the_waits)                                              \

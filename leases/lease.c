@@ -48,6 +48,7 @@ make_lease(struct rgm_pool *pool, uint32_t index, size_t length_bytes,
     ret_lease->length_bytes = length_bytes;
     ret_lease->block = &slot->block;
     ret_lease->stamp = slot_stamp(slot);
+    rgi_slot_note_caller(slot);
     rgi_unpoison(ret_lease->data, length_bytes);
 }
 

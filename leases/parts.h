@@ -41,7 +41,16 @@ struct rgi_slot {
     struct rgm_pool *pool;
     uint32_t index;
     uint32_t stamp; /* leases that have ended here; atomic: slot-stamp */
+
+    /* who has it, for reports; atomic: slot-note */
+    uint64_t since_ns;
+    uint64_t who;
+    const char *name;
+    uint32_t state; /* enum rgm_slot_state; 0: free, or not noted yet */
 };
+
+_Static_assert(sizeof(struct rgi_slot) == RGI_CACHE_LINE_BYTES,
+               "a slot's header is one line");
 
 /* Takers in no order, each in a place of its own. A bit of `taken` is a place
  * that is not free, a bit of `ready` one where a taker may stand. */
@@ -65,6 +74,8 @@ struct rgm_pool {
     struct rgi_slot *slots;
     struct rgi_word *words;
     char name[RGI_POOL_NAME_BYTES];
+    rgm_pool_report_function *leaked;
+    void *leaked_argument;
 
     /* written when a slot retires or finds the mark, not otherwise */
     alignas(RGI_CACHE_LINE_BYTES) uint32_t references; /* slots not retired,
@@ -97,5 +108,10 @@ void rgi_pool_feed(struct rgm_pool *pool, uint32_t index);
 
 /* Ends every wait: there is nothing to wait for any more. */
 void rgi_pool_feed_nobody(struct rgm_pool *pool);
+
+/* report.c: notes who has a slot. Thread: the one that took it. */
+void rgi_slot_note(struct rgi_slot *slot, const struct rgi_holder *holder,
+                   enum rgm_slot_state state);
+void rgi_slot_note_caller(struct rgi_slot *slot);
 
 #endif /* LEASES_PARTS_H */

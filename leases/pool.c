@@ -211,6 +211,8 @@ rgm_pool_create(const struct rgm_pool_options *options,
         (options->slots_count + RGI_WORD_SLOTS - 1) / RGI_WORD_SLOTS;
     pool->slot_size_bytes = options->slot_size_bytes;
     pool->identity = identity_next();
+    pool->leaked = options->leaked;
+    pool->leaked_argument = options->leaked_argument;
     pool->references = options->slots_count + 1;
     pool->hungry.claimed_last = RGI_POOL_TAKERS_MAX - 1;
     pool->lenders.claimed_last = RGI_POOL_TAKERS_MAX - 1;
@@ -268,6 +270,8 @@ rgm_pool_destroy(struct rgm_pool *pool)
 {
     if (pool == NULL)
         return;
+    if (pool->leaked != NULL)
+        (void)rgm_pool_report(pool, pool->leaked, pool->leaked_argument);
     rgm_pool_close(pool);
     rgi_pool_let_go(pool, 1);
 }
@@ -358,6 +362,8 @@ rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index)
 
     rgi_assert(index < pool->slots_count);
     rgi_poison(rgi_pool_slot_memory(pool, index), pool->stride_bytes);
+    /* slot-note: publishes with the slot that nobody has it. */
+    ck_pr_store_32(&pool->slots[index].state, 0);
     /* pool-word: publishes all that was done with the memory to the next taker
      * of the slot. */
     ck_pr_fence_release();

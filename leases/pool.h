@@ -104,6 +104,26 @@ RGM_MUST_USE void *rgi_pool_slot_memory(const struct rgm_pool *pool,
 void rgi_pool_lease_of(struct rgm_pool *pool, uint32_t index,
                        size_t length_bytes, struct rgm_lease *ret_lease);
 
+/* Who takes a slot, for reports: leases/report.c. */
+struct rgi_holder {
+    const char *name; /* stays for ever */
+    uint64_t who;     /* bits of an address; 0: a thread */
+};
+
+/* Says who the calling thread works for. Stays for ever. */
+struct rgi_registry {
+    void (*holder_of_thread)(struct rgi_holder *ret_holder);
+};
+
+/* From now on that is asked for every lease, in place of "thread".
+ * Thread: any; it is the same one whoever says so. */
+void rgi_pool_holders_by(const struct rgi_registry *registry);
+
+/* Notes somebody else, after the slot was leased, or for one that is lent.
+ * Thread: any that took the slot. */
+void rgi_pool_note(struct rgm_pool *pool, uint32_t index,
+                   const struct rgi_holder *holder, enum rgm_slot_state state);
+
 /*
  * Brings home a slot taken by number. Bringing a free one home aborts. The pool
  * may be gone when this returns, if it was destroyed and this was its last slot.

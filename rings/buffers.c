@@ -159,6 +159,8 @@ rgi_buffers_close(struct rgi_ring *ring, struct rgi_buffers *buffers)
     release(buffers);
 }
 
+static const struct rgi_holder the_ring = {.name = "ring", .who = 0};
+
 static void
 lend_one(struct rgi_buffers *buffers, uint32_t slot)
 {
@@ -167,6 +169,7 @@ lend_one(struct rgi_buffers *buffers, uint32_t slot)
         &buffers->queue->bufs[buffers->tail & (buffers->places - 1)];
 
     rgi_assert(buffers->slots[id] == NO_SLOT);
+    rgi_pool_note(buffers->pool, slot, &the_ring, RGM_SLOT_LENT);
     buffers->slots[id] = slot;
     place->addr =
         (uint64_t)(uintptr_t)rgi_pool_slot_memory(buffers->pool, slot);

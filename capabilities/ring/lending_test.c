@@ -15,7 +15,9 @@
 static struct rgm_pool *
 make_pool(uint32_t slots_count)
 {
-    struct rgm_pool_options options = {"lent", slots_count, 32, 0};
+    struct rgm_pool_options options = {.name = "lent",
+                                       .slots_count = slots_count,
+                                       .slot_size_bytes = 32};
     struct rgm_pool *pool;
 
     rgi_check(rgm_pool_create(&options, &pool) == 0);

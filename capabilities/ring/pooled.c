@@ -465,6 +465,10 @@ deliver(struct rgm_read_pooled *read, struct rgi_task *task, int result)
     task->has_slot = false;
     rgi_pool_lease_of(task->pool->buffers.pool, task->slot, read->count,
                       &read->lease);
+    rgi_pool_note(task->pool->buffers.pool, task->slot,
+                  &(struct rgi_holder){
+                      "read", read->operation.request.message.from.bits},
+                  RGM_SLOT_LEASED);
 }
 
 int

@@ -13,7 +13,9 @@
 static struct rgm_pool *
 make_pool(uint32_t slots_count, size_t slot_size_bytes)
 {
-    struct rgm_pool_options options = {"test", slots_count, slot_size_bytes, 0};
+    struct rgm_pool_options options = {.name = "test",
+                                       .slots_count = slots_count,
+                                       .slot_size_bytes = slot_size_bytes};
     struct rgm_pool *pool;
 
     rgi_check(rgm_pool_create(&options, &pool) == 0);

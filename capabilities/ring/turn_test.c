@@ -146,7 +146,9 @@ urg_11_results_appear_while_busy(void)
 static void
 urg_31_opcode_of_each_kind(void)
 {
-    struct rgm_pool_options options = {"audit", 64, 64, 0};
+    struct rgm_pool_options options = {.name = "audit",
+                                       .slots_count = 64,
+                                       .slot_size_bytes = 64};
     struct rgm_vector vectors[2] = {{"ab", 2}, {"cd", 2}};
     struct world world = {0};
     struct pair pair;
@@ -725,7 +727,9 @@ static struct rgm_read lost_read;
 static void
 urg_24_lost_ring(void)
 {
-    struct rgm_pool_options options = {"empty", 1, 64, 0};
+    struct rgm_pool_options options = {.name = "empty",
+                                       .slots_count = 1,
+                                       .slot_size_bytes = 64};
     struct rgm_read_pooled starved;
     struct rgm_read waiting;
     struct rgm_read late;

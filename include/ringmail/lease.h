@@ -153,11 +153,36 @@ void rgm_view_drop(struct rgm_view *view);
 
 struct rgm_pool; /* opaque; lives in leases/pool.c */
 
+/* What a slot that is not free is being used for. */
+enum rgm_slot_state {
+    RGM_SLOT_LEASED = 1,
+    RGM_SLOT_VIEWED, /* frozen: somebody holds views of it */
+    RGM_SLOT_LENT    /* to a ring: data that arrives finds it there */
+};
+
+/* Who has a slot. */
+struct rgm_pool_holder {
+    uint32_t slot;             /* its number */
+    enum rgm_slot_state state;
+    uint32_t views;            /* how many, when viewed */
+    const char *name;          /* of the actor's behaviour, "thread", "ring" */
+    uint64_t actor;            /* bits of its address (message.h); 0: none */
+    uint64_t age_ns;           /* since it was leased or lent */
+};
+
+/* Told of one slot that is out. It may not use the pool. */
+typedef void rgm_pool_report_function(void *argument,
+                                      const struct rgm_pool_holder *holder);
+
 struct rgm_pool_options {
     const char *name;         /* for diagnosis, copied; NULL is "" */
     uint32_t slots_count;     /* 1 .. RGM_POOL_SLOTS_MAX */
     size_t slot_size_bytes;   /* 1 and more: the usable size of every slot */
     uint32_t alignment_bytes; /* a power of two; 0 means 64, a cache line */
+    /* Told by rgm_pool_destroy of every slot that is still out: leaked, or about
+     * to come home. NULL: nobody is. */
+    rgm_pool_report_function *leaked;
+    void *leaked_argument;
 };
 
 /*
@@ -242,6 +267,21 @@ const char *rgm_pool_name(const struct rgm_pool *pool);
  */
 RGM_API RGM_MUST_USE
 uint32_t rgm_pool_free_count(const struct rgm_pool *pool);
+
+/*
+ * Tell who has the slots that are not free: which actor or thread leased each of
+ * them, and when. Others may take and drop slots meanwhile, so it serves for
+ * diagnosis only; what has been out for long is told rightly. `tell` may be
+ * NULL. When a runtime has ended, whatever its actors have not given back is
+ * told with their names and addresses.
+ *
+ * Thread:  any that may use the pool.
+ * Returns: how many slots were out.
+ * Cost:    a look at every slot; nothing is taken from those who use the pool.
+ */
+RGM_API
+uint32_t rgm_pool_report(const struct rgm_pool *pool,
+                         rgm_pool_report_function *tell, void *argument);
 
 /* ----------------------------------------------------------------- leases */
 
