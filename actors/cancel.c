@@ -153,7 +153,8 @@ cancel_out(struct rgm_worker *worker, struct rgm_request *request,
     if (holder == worker->number) {
         rgi_request_told(request);
         apply(worker, message);
-    } else if (rgi_unpost(worker, message, holder)) {
+    } else if (!rgi_is_child(request) &&
+               rgi_unpost(worker, message, holder)) {
         rgi_request_told(request);
         rgi_send_home(worker, message, -ECANCELED);
     } else {

@@ -84,6 +84,8 @@ refused(struct rgm_worker *worker, struct rgm_message *message,
         rgi_spawn_home(worker, message);
     else if (control && message->control == RGI_CONTROL_CANCEL)
         rgi_cancel_refused(worker, message, destination);
+    else if (control && message->control == RGI_CONTROL_WATCH)
+        rgi_watch_refused(worker, message);
     else
         rgi_send_home(worker, message, -EPIPE);
 }

@@ -87,6 +87,9 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
     case RGI_CONTROL_LEASE:
         rgi_worker_lease_control(worker, message);
         break;
+    case RGI_CONTROL_TASK:
+        rgi_task_control(worker, message);
+        break;
     case RGI_CONTROL_WATCH:
     case RGI_CONTROL_DOWN:
         rgi_watch_control(worker, message);

@@ -22,7 +22,7 @@
  * Model: actors/models/watch.pml.
  */
 
-#include <ringmail/watch.h>
+#include <ringmail/supervisor.h>
 
 #include "actors/runtime.h"
 
@@ -38,6 +38,13 @@ static struct rgm_down *
 down_of(struct rgm_message *message)
 {
     return rgi_container_of(message, struct rgm_down, request.message);
+}
+
+static struct rgm_watcher *
+watcher_of(struct rgm_message *message)
+{
+    return rgi_is_task(message) ? rgi_task_watcher(message)
+                                : &down_of(message)->watcher;
 }
 
 static struct rgm_watcher *
@@ -145,6 +152,10 @@ static void
 tell(struct rgm_worker *worker, struct rgm_message *message,
      const struct rgm_end *end)
 {
+    if (rgi_is_task(message)) {
+        rgi_task_told(message, end);
+        return;
+    }
     message->state = RGI_AT_ROAD;
     message->control = RGI_CONTROL_DOWN;
     if (end != NULL)
@@ -194,13 +205,20 @@ is_awaited(const struct rgm_worker *worker, const struct rgi_slot *slot)
            (slot->state == RGI_SLOT_LENT && !worker->forced);
 }
 
+static bool
+is_child(struct rgm_message *message)
+{
+    return message->type == &down_type && down_of(message)->is_child;
+}
+
 static void
 watch_arrived(struct rgm_worker *worker, struct rgm_message *message)
 {
     struct rgi_slot *slot = rgi_slot_find(&worker->slots, message->to);
-    struct rgm_watcher *watcher = &down_of(message)->watcher;
+    struct rgm_watcher *watcher = watcher_of(message);
+    bool cancelled = (message->flags & RGI_MESSAGE_CANCELLED) != 0;
 
-    if (message->flags & RGI_MESSAGE_CANCELLED) {
+    if (cancelled && !is_child(message)) {
         tell(worker, message, NULL);
     } else if (slot == NULL || !is_awaited(worker, slot)) {
         tell(worker, message, &gone);
@@ -209,6 +227,8 @@ watch_arrived(struct rgm_worker *worker, struct rgm_message *message)
         watcher->message = message;
         table_put(&worker->watchers, watcher);
         slot->watched = 1;
+        if (cancelled)
+            rgi_actor_stop_at(worker, message->to);
     }
 }
 
@@ -217,6 +237,10 @@ rgi_watch_withdraw(struct rgm_worker *worker, struct rgm_message *message)
 {
     uint32_t index = rgi_address_slot(message->to);
 
+    if (is_child(message)) { /* it is told of the end that this brings */
+        rgi_actor_stop_at(worker, message->to);
+        return;
+    }
     if (table_remove(&worker->watchers, &down_of(message)->watcher))
         rgi_slot_at(&worker->slots, index)->watched = 0;
     tell(worker, message, NULL);
@@ -244,6 +268,17 @@ rgi_watch_control(struct rgm_worker *worker, struct rgm_message *message)
         watch_arrived(worker, message);
 }
 
+void
+rgi_watch_refused(struct rgm_worker *worker, struct rgm_message *message)
+{
+    static const struct rgm_end closed = {RGM_END_GONE, -EPIPE, NULL};
+
+    if (rgi_is_task(message))
+        rgi_task_told(message, &closed);
+    else
+        rgi_send_home(worker, message, -EPIPE);
+}
+
 /* ---- at the watcher's ---- */
 
 void
@@ -264,6 +299,7 @@ down_init(struct rgm_down *down, struct rgm_address who)
     rgm_init(&down_type, down);
     down->request.message.control = RGI_CONTROL_DOWN; /* while at home */
     rgm_request_to(&down->request, who);
+    down->is_child = false;
 }
 
 void
@@ -280,9 +316,28 @@ rgi_watch_begin(struct rgm_worker *worker, struct rgm_message *message,
 {
     struct rgm_request *request = rgi_request_of(message);
 
+    if (rgi_is_task(message)) {
+        message->to = who;
+        rgi_watch_ask(worker, message);
+        return;
+    }
     rgi_assert_slow(request->asker->worker == worker);
     rgm_request_to(request, who);
     rgm_ask_request(request->asker, request, request->answer);
+}
+
+static int
+spawn_watched(struct rgm_actor *self, uint32_t worker,
+              const struct rgm_behaviour *behaviour, const void *argument,
+              struct rgm_down *down, rgm_answer_function *answer,
+              struct rgm_address *ret_address)
+{
+    if (self->life != RGI_LIFE_RUNNING)
+        return -ECANCELED;
+    down->request.asker = self;
+    down->request.answer = answer;
+    return rgi_spawn_watched(self, worker, behaviour, argument,
+                             &down->request.message, ret_address);
 }
 
 int
@@ -292,13 +347,31 @@ rgm_spawn_watched_actor(struct rgm_actor *self, uint32_t worker,
                         rgm_answer_function *answer,
                         struct rgm_address *ret_address)
 {
-    if (self->life != RGI_LIFE_RUNNING)
-        return -ECANCELED;
     down_init(down, (struct rgm_address){0});
-    down->request.asker = self;
-    down->request.answer = answer;
-    return rgi_spawn_watched(self, worker, behaviour, argument,
-                             &down->request.message, ret_address);
+    return spawn_watched(self, worker, behaviour, argument, down, answer,
+                         ret_address);
+}
+
+int
+rgm_spawn_child_actor(struct rgm_actor *self, uint32_t worker,
+                      const struct rgm_behaviour *behaviour,
+                      const void *argument, struct rgm_down *down,
+                      rgm_answer_function *answer,
+                      struct rgm_address *ret_address)
+{
+    down_init(down, (struct rgm_address){0});
+    down->is_child = true;
+    return spawn_watched(self, worker, behaviour, argument, down, answer,
+                         ret_address);
+}
+
+bool
+rgi_is_child(const struct rgm_request *request)
+{
+    return rgi_is_watch(request) &&
+           rgi_container_of((struct rgm_request *)(uintptr_t)request,
+                            struct rgm_down, request)
+               ->is_child;
 }
 
 bool

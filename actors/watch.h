@@ -40,6 +40,10 @@ void rgi_watch_begin(struct rgm_worker *worker, struct rgm_message *message,
 void rgi_watch_withdraw(struct rgm_worker *worker,
                         struct rgm_message *message);
 bool rgi_is_watch(const struct rgm_request *request);
+/* Whether a cancel of it stops the watched one. */
+bool rgi_is_child(const struct rgm_request *request);
+/* A closed inbox has refused a watcher. */
+void rgi_watch_refused(struct rgm_worker *worker, struct rgm_message *message);
 /* The asker will not hear what it was told. */
 void rgi_watch_unheard(struct rgm_worker *worker, struct rgm_request *request);
 /* Control of this file, at the watched one's worker or at home. */
@@ -50,5 +54,14 @@ uint32_t rgi_watch_tell(struct rgm_worker *worker, struct rgm_address who,
 /* The end is forced: no spawn is waited for any more. */
 void rgi_watch_give_up(struct rgm_worker *worker, uint32_t slot);
 void rgi_watch_deinit(struct rgm_worker *worker);
+
+/* ---- task.c ---- */
+
+bool rgi_is_task(const struct rgm_message *message);
+struct rgm_watcher *rgi_task_watcher(struct rgm_message *watch);
+/* Its actor has ended; the table has no claim on it any more. */
+void rgi_task_told(struct rgm_message *watch, const struct rgm_end *end);
+/* Somebody has ordered that its actor stop. */
+void rgi_task_control(struct rgm_worker *worker, struct rgm_message *stop);
 
 #endif /* RGI_ACTORS_WATCH_H */

@@ -57,6 +57,7 @@ enum rgi_control {
     RGI_CONTROL_CANCEL_HOME, /* and has done so */
     RGI_CONTROL_LEASE,      /* a worker lease is released */
     RGI_CONTROL_WATCH,      /* a watcher, for the actor addressed; ordinary */
+    RGI_CONTROL_TASK,       /* stop the actor of a task */
     RGI_CONTROL_DOWN        /* a watcher on its way home, ordinary, or at home */
 };
 

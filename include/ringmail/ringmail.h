@@ -26,6 +26,8 @@
 #include <ringmail/stop.h>
 #include <ringmail/stream.h>
 #include <ringmail/worker_lease.h>
+#include <ringmail/supervisor.h>
+#include <ringmail/task.h>
 #include <ringmail/watch.h>
 
 #endif /* RINGMAIL_H */

@@ -41,6 +41,7 @@ struct rgm_down {
     struct rgm_request request;
     struct rgm_end end; /* how it ended: in the answer, when its status is 0 */
     struct rgm_watcher watcher;
+    bool is_child; /* see supervisor.h: a cancel stops the watched one */
 };
 
 /* Whom it watches, or watched. */
