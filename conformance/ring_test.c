@@ -13,6 +13,7 @@
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/ring_cases.h"
+#include "conformance/resolve_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
@@ -25,6 +26,7 @@
     FILE_CASES(X, ring_file)                                                   \
     ENDING_CASES(X, ring_ending)                                               \
     PACKET_CASES(X, ring_packet)                                               \
+    RESOLVE_CASES(X, ring_resolve)                                             \
     JOB_CASES(X, ring_job)                                                     \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \
     MECHANICS_CASES(X, ring_mechanics)                                         \

@@ -12,6 +12,7 @@
 #include "conformance/mechanics_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
+#include "conformance/resolve_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
@@ -25,6 +26,7 @@
     FILE_CASES(X, threads_file)                                                \
     ENDING_CASES(X, threads_ending)                                            \
     PACKET_CASES(X, threads_packet)                                            \
+    RESOLVE_CASES(X, threads_resolve)                                          \
     JOB_CASES(X, threads_job)                                                  \
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \
     MECHANICS_CASES(X, threads_mechanics)                                      \

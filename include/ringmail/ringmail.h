@@ -19,6 +19,7 @@
 #include <ringmail/packet.h>
 #include <ringmail/provider.h>
 #include <ringmail/resize.h>
+#include <ringmail/resolve.h>
 #include <ringmail/runtime.h>
 #include <ringmail/shards.h>
 #include <ringmail/scripted.h>
