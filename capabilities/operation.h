@@ -55,6 +55,7 @@ extern const struct rgm_message_type rgi_type_file_advise;
 extern const struct rgm_message_type rgi_type_path;
 extern const struct rgm_message_type rgi_type_directory_read;
 extern const struct rgm_message_type rgi_type_job;
+extern const struct rgm_message_type rgi_type_child_wait;
 extern const struct rgm_message_type rgi_type_packet_open;
 extern const struct rgm_message_type rgi_type_packet_read;
 extern const struct rgm_message_type rgi_type_packet_write;

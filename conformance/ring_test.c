@@ -3,6 +3,7 @@
 /* ring_test.c - does the ring provider keep the contract? */
 
 #include "conformance/acquire_cases.h"
+#include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
 #include "conformance/ending_cases.h"
@@ -26,6 +27,7 @@
     FILE_CASES(X, ring_file)                                                   \
     ENDING_CASES(X, ring_ending)                                               \
     PACKET_CASES(X, ring_packet)                                               \
+    CHILD_CASES(X, ring_child)                                                 \
     RESOLVE_CASES(X, ring_resolve)                                             \
     JOB_CASES(X, ring_job)                                                     \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \

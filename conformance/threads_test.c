@@ -3,6 +3,7 @@
 /* threads_test.c - does the threads provider keep the contract? */
 
 #include "conformance/acquire_cases.h"
+#include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
 #include "conformance/ending_cases.h"
@@ -26,6 +27,7 @@
     FILE_CASES(X, threads_file)                                                \
     ENDING_CASES(X, threads_ending)                                            \
     PACKET_CASES(X, threads_packet)                                            \
+    CHILD_CASES(X, threads_child)                                              \
     RESOLVE_CASES(X, threads_resolve)                                          \
     JOB_CASES(X, threads_job)                                                  \
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \

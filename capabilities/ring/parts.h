@@ -202,12 +202,16 @@ extern const struct rgi_ring_kind rgi_ring_file_kinds[RGI_FILE_KINDS];
 #define RGI_PACKET_KINDS (RGM_OP_PACKET_WRITE - RGM_OP_PACKET_OPEN + 1)
 extern const struct rgi_ring_kind rgi_ring_packet_kinds[RGI_PACKET_KINDS];
 
+extern const struct rgi_ring_kind rgi_ring_child_wait;
+
 static inline const struct rgi_ring_kind *
 rgi_ring_kind_at(unsigned kind)
 {
     unsigned file_kind = kind - RGM_OP_FILE_OPEN;
     unsigned packet_kind = kind - RGM_OP_PACKET_OPEN;
 
+    if (kind == RGM_OP_CHILD_WAIT)
+        return &rgi_ring_child_wait;
     if (file_kind < RGI_FILE_KINDS)
         return &rgi_ring_file_kinds[file_kind];
     if (packet_kind < RGI_PACKET_KINDS)

@@ -457,7 +457,7 @@ static const struct rgm_provider_ops ring_ops = {
      BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |       \
      BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES) | RGI_FILE_KIND_BITS |     \
      BIT(RGM_OP_PACKET_OPEN) | BIT(RGM_OP_PACKET_READ) |                       \
-     BIT(RGM_OP_PACKET_WRITE))
+     BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_CHILD_WAIT))
 
 static void
 fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)

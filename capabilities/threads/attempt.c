@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "capabilities/child.h"
 #include "capabilities/file.h"
 #include "capabilities/packet.h"
 #include "capabilities/socket.h"
@@ -322,6 +323,15 @@ attempt_packet(struct rgm_operation *operation, struct rgi_attempt *attempt)
     return finished(attempt, 0);
 }
 
+/* It never waits in the system: a cancel is never too late for that. */
+static enum rgi_verdict
+attempt_child(struct rgm_child_wait *wait, struct rgi_attempt *attempt)
+{
+    int status = rgi_child_look(wait);
+
+    return status < 0 ? failed(attempt, -status) : finished(attempt, 0);
+}
+
 void
 rgi_attempt_prepare(struct rgm_operation *operation)
 {
@@ -382,6 +392,8 @@ rgi_attempt_run(struct rgm_operation *operation)
     case RGM_OP_PACKET_READ:
     case RGM_OP_PACKET_WRITE:
         return attempt_packet(operation, attempt);
+    case RGM_OP_CHILD_WAIT:
+        return attempt_child(rgi_child_of(operation), attempt);
     default:
         rgi_unreachable();
     }

@@ -47,7 +47,8 @@ struct threads {
      (UINT64_C(1) << RGM_OP_GET_OPTION) | (UINT64_C(1) << RGM_OP_NAMES) |     \
      RGI_FILE_KIND_BITS | (UINT64_C(1) << RGM_OP_PACKET_OPEN) |              \
      (UINT64_C(1) << RGM_OP_PACKET_READ) |                                    \
-     (UINT64_C(1) << RGM_OP_PACKET_WRITE))
+     (UINT64_C(1) << RGM_OP_PACKET_WRITE) |                                   \
+     (UINT64_C(1) << RGM_OP_CHILD_WAIT))
 
 static struct threads *
 threads_of(struct rgm_provider *provider)

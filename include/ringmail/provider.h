@@ -62,6 +62,7 @@ enum rgm_operation_kind {
     RGM_OP_PACKET_OPEN,
     RGM_OP_PACKET_READ,
     RGM_OP_PACKET_WRITE,
+    RGM_OP_CHILD_WAIT,
     RGM_OP_JOB, /* the runtime's own: its pool of threads */
     RGM_OP_KINDS_COUNT
 };

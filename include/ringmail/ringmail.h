@@ -7,6 +7,7 @@
 #include <ringmail/acquire.h>
 #include <ringmail/actor.h>
 #include <ringmail/base.h>
+#include <ringmail/child.h>
 #include <ringmail/clock.h>
 #include <ringmail/counters.h>
 #include <ringmail/deadline.h>

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+
+/* older_test.c - what does a ring do where the kernel lacks an opcode that is
+ * not required? The bits of what it has are taken away after opening. */
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <ringmail/child.h>
+#include <ringmail/file.h>
+
+#include "capabilities/ring/world.h"
+
+#define OPCODE_WAITID 50
+#define OPCODE_FTRUNCATE 55
+
+static void
+older_open(struct world *world, unsigned opcode)
+{
+    world_open(world);
+    world->parts->ring.opcodes &= ~(UINT64_C(1) << opcode);
+}
+
+static pid_t
+child_start(int code)
+{
+    pid_t child = fork();
+
+    rgi_check(child >= 0);
+    while (child == 0 && code < 0)
+        pause();
+    if (child == 0)
+        _exit(code);
+    return child;
+}
+
+static int
+wait_for(struct world *world, struct rgm_child_wait *wait,
+         enum rgm_child_select select, int32_t id, uint32_t flags)
+{
+    rgm_child_wait(wait, world_here, select, id, flags);
+    return world_do(world, &wait->operation);
+}
+
+static void
+prw_03_without_the_opcode_a_child_is_watched_or_looked_at(void)
+{
+    struct world world = {0};
+    struct rgm_child_wait wait;
+    pid_t child;
+
+    older_open(&world, OPCODE_WAITID);
+    child = child_start(9);
+    rgi_check(wait_for(&world, &wait, RGM_CHILD_PROCESS, child, 0) == 0);
+    rgi_check(wait.process == child && wait.status == 9);
+    child = child_start(8);
+    rgi_check(wait_for(&world, &wait, RGM_CHILD_ANY, 0, 0) == 0);
+    rgi_check(wait.process == child && wait.status == 8);
+    child = child_start(-1);
+    rgi_check(kill(child, SIGSTOP) == 0);
+    rgi_check(wait_for(&world, &wait, RGM_CHILD_PROCESS, child,
+                       RGM_CHILD_STOPPED) == 0);
+    rgi_check(wait.event == RGM_CHILD_HAS_STOPPED);
+    rgi_check(kill(child, SIGKILL) == 0);
+    rgi_check(wait_for(&world, &wait, RGM_CHILD_PROCESS, child, 0) == 0);
+    rgi_check(wait.event == RGM_CHILD_WAS_KILLED);
+    rgi_check(wait_for(&world, &wait, RGM_CHILD_PROCESS, child, 0) == -ECHILD);
+    world_close(&world);
+}
+
+/* The pidfd of a wait that is cancelled is closed, and the child is not reaped. */
+static void
+prw_03_a_watched_child_can_be_let_go(void)
+{
+    struct world world = {0};
+    struct rgm_child_wait wait;
+    pid_t child = child_start(-1);
+    int before;
+    int after;
+
+    older_open(&world, OPCODE_WAITID);
+    before = dup(0);
+    rgm_child_wait(&wait, world_here, RGM_CHILD_PROCESS, child, 0);
+    world_start(&world, &wait.operation);
+    world_settle(&world);
+    world_cancel(&world, &wait.operation);
+    rgi_check(world_finish(&world, &wait.operation) == -ECANCELED);
+    after = dup(0);
+    rgi_check(after == before + 1);
+    close(before);
+    close(after);
+    rgi_check(kill(child, SIGKILL) == 0);
+    rgi_check(waitpid(child, NULL, 0) == child);
+    world_close(&world);
+}
+
+/* With the opcode: what the kernel writes to lies in the record, and stays until
+ * the wait's own completion, whenever the cancel's comes. */
+static void
+prw_03_storage_stays_until_the_waits_own_completion(void)
+{
+    struct world world = {0};
+    struct rgm_child_wait wait;
+
+    world_open(&world);
+    for (int i = 0; i < 200; i++) {
+        pid_t child = child_start(-1);
+        int status;
+
+        rgm_child_wait(&wait, world_here, RGM_CHILD_PROCESS, child, 0);
+        world_start(&world, &wait.operation);
+        rgi_check(world_turn(&world, 0) == 0);
+        rgi_check(kill(child, SIGKILL) == 0);
+        world_cancel(&world, &wait.operation);
+        status = world_finish(&world, &wait.operation);
+        rgi_check(status == 0 || status == -ECANCELED);
+        if (status == 0)
+            rgi_check(wait.process == child);
+        else
+            rgi_check(waitpid(child, NULL, 0) == child);
+    }
+    world_close(&world);
+}
+
+static void
+truncating_is_a_plain_call_where_there_is_no_entry(void)
+{
+    char path[] = "/tmp/ringmail-older-XXXXXX";
+    struct world world = {0};
+    struct rgm_file file = {0};
+    struct rgm_file_truncate truncate;
+    struct rgm_file_open open;
+    struct rgm_close close_it;
+    int fd = mkstemp(path);
+
+    rgi_check(fd >= 0 && unlink(path) == 0);
+    older_open(&world, OPCODE_FTRUNCATE);
+    rgm_file_import(&open, world_here, &file, fd);
+    rgi_check(world_do(&world, &open.operation) == 0);
+    rgm_file_truncate(&truncate, &file, 1000);
+    rgi_check(world_do(&world, &truncate.operation) == 0);
+    rgi_check(lseek(fd, 0, SEEK_END) == 1000);
+    rgm_file_close(&close_it, &file);
+    rgi_check(world_do(&world, &close_it.operation) == 0);
+    world_close(&world);
+}
+
+#define CASES(X)                                                              \
+    X(older, prw_03_without_the_opcode_a_child_is_watched_or_looked_at)       \
+    X(older, prw_03_a_watched_child_can_be_let_go)                            \
+    X(older, prw_03_storage_stays_until_the_waits_own_completion)             \
+    X(older, truncating_is_a_plain_call_where_there_is_no_entry)
+
+RGI_CASES(CASES)
