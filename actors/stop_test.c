@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <ringmail/resize.h>
+
 #include "actors/rig.h"
 
 /* What the actors of a case and its test thread share. */
@@ -670,6 +672,52 @@ a_runtime_that_never_started_is_over_at_once(void)
     rig_destroy(runtime);
 }
 
+/* ------------------------------------------------------- while workers change */
+
+static void *
+resize_for_ever(void *argument)
+{
+    struct ending *ending = argument;
+    uint32_t wanted = 0;
+    int status;
+
+    atomic_store(&ending->inside, true);
+    do
+        status = rgm_runtime_resize(ending->runtime, 1 + wanted++ % 4);
+    while (status == 0);
+    rgi_check(status == -EPIPE);
+    return NULL;
+}
+
+/* An end by force comes in the middle of growing and shrinking; whoever is on
+ * his way, and whoever goes, ends with the rest. */
+static void
+shd_08_force_while_workers_come_and_go(void)
+{
+    uint64_t rounds = 20 + rgi_scale(2000);
+
+    for (uint64_t i = 0; i < rounds; i++) {
+        struct ending ending = {.told = 0};
+        struct script stubborn = {
+            .retiring = stay, .stopped = count_stopped, .test = &ending};
+        struct rgm_runtime *runtime = begin(&ending, 2);
+        pthread_t resizer;
+
+        (void)put(&ending, 0, &stubborn);
+        (void)put(&ending, 1, &stubborn);
+        rgi_check(pthread_create(&resizer, NULL, resize_for_ever, &ending) ==
+                  0);
+        await(&ending.inside);
+        for (uint64_t yields = i % 17; yields > 0; yields--)
+            sched_yield();
+        rgm_runtime_force(runtime, i % 3 * RGM_NS_PER_US);
+        rgi_check(rgm_runtime_wait(runtime) == 0);
+        pthread_join(resizer, NULL);
+        rgi_check(ending.stopped == 2);
+        rig_destroy(runtime);
+    }
+}
+
 static void
 force_before_the_start_ends_what_starts(void)
 {
@@ -758,6 +806,7 @@ a_description_is_cut_and_ends(void)
     X(stop, shd_09_forced_everything_queued_or_kept_is_answered)               \
     X(stop,                                                                    \
       a_factory_that_takes_its_time_is_named_and_not_waited_for_when_forced)   \
+    X(stop, shd_08_force_while_workers_come_and_go)                            \
     X(stop, shd_12_a_handler_that_does_not_return_is_named)                    \
     X(stop, shd_12_each_blocker_is_named_while_it_lasts)                       \
     X(stop, shd_11_stopping_and_awaiting_ones_own_runtime_is_refused)          \

@@ -50,6 +50,7 @@ struct soak_counts {
     uint64_t ticks;        /* timers that fired */
     uint64_t connected, served; /* connections: dialled, accepted */
     uint64_t echoed;       /* bytes that came back as they were */
+    uint64_t longest_ping_ns; /* in a lull; told, not judged */
 };
 
 #define soak_count(counter) soak_add(&(counter), 1)

@@ -117,6 +117,17 @@ ping_answered(struct rgm_actor *self, struct rgm_request *request)
     (void)request;
 }
 
+static void
+keep_longest(uint64_t *longest_ns, uint64_t took_ns)
+{
+    uint64_t seen_ns = soak_see(longest_ns);
+
+    while (took_ns > seen_ns &&
+           !__atomic_compare_exchange_n(longest_ns, &seen_ns, took_ns, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
 /* One ask after the other, to workers that sleep: each has to wake one. */
 static void *
 ping(void *argument)
@@ -124,6 +135,7 @@ ping(void *argument)
     struct soak *soak = argument;
     uint64_t random = soak->seed | 1;
     struct rgm_guest guest;
+    uint64_t start_ns;
     struct job job;
 
     rgi_check(rgm_guest_open(soak->runtime, &guest) == 0);
@@ -135,8 +147,10 @@ ping(void *argument)
             continue;
         job_prepare(&job, to);
         job.number = 0;
+        start_ns = now();
         rgm_ask_request(&guest.actor, &job.request, ping_answered);
         (void)rgm_guest_wait(&guest);
+        keep_longest(&soak->counts.longest_ping_ns, now() - start_ns);
     }
     rgm_guest_close(&guest);
     return NULL;
@@ -227,12 +241,14 @@ print_counts(const struct soak_counts *counts)
             " cancels, %" PRIu64 " unanswered\n"
             "# %" PRIu64 " parcels, %" PRIu64 " views, %" PRIu64
             " acquired, %" PRIu64 " worked, %" PRIu64 " worker leases, %" PRIu64
-            " ticks, %" PRIu64 " connections, %" PRIu64 " bytes echoed\n",
+            " ticks, %" PRIu64 " connections, %" PRIu64 " bytes echoed\n"
+            "# longest answer of a worker that slept: %" PRIu64 " us\n",
             counts->lives, counts->asked, counts->forwarded, counts->kept,
             counts->withdrawn, counts->cancelled, counts->unanswered,
             counts->parcels_sent, counts->views, counts->acquired,
             counts->worked, counts->leases, counts->ticks,
-            counts->connected, counts->echoed);
+            counts->connected, counts->echoed,
+            (uint64_t)(counts->longest_ping_ns / RGM_NS_PER_US));
 }
 
 /* Exactly nothing, or what was counted on the other side. */

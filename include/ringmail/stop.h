@@ -117,15 +117,14 @@ struct rgm_stop_report {
  * threads may call it; the shortest limit counts for all, all see the end.
  *
  * options: NULL is all defaults. ret_report may be NULL; it is written whatever
- * the status, except -EDEADLK and -EINVAL.
+ * the status, except -EDEADLK.
  *
  * Thread:  any but the runtime's own.
  * Returns: 0           it has ended gracefully
  *          -ETIMEDOUT  it has ended by force
  *          -EBUSY      it was forced, and has not ended: the report says why.
  *                      It may be waited for again
- *          -EDEADLK    on a worker of this runtime
- *          -EINVAL     an option is out of its range
+ *          -EDEADLK    on a worker of this runtime, or in one of its jobs
  *          or the error that ended the first provider that failed.
  */
 RGM_API RGM_MUST_USE int
