@@ -147,5 +147,8 @@ rgi_operation_home(struct rgm_operation *operation)
 {
     rgi_assert(operation->state == RGM_OPERATION_COMPLETED);
     operation->state = RGM_OPERATION_HOME;
+    /* Only now: no ring is being reaped, and a release may be anybody's. */
+    if (operation->kind == RGM_OP_WRITE)
+        rgm_view_drop(&rgi_write_of(operation)->owned);
     rgi_file_home(operation);
 }

@@ -234,6 +234,20 @@ rgm_stream_write_vectors(struct rgm_write *write, struct rgm_stream *stream,
 }
 
 void
+rgm_stream_write_view(struct rgm_write *write, struct rgm_stream *stream,
+                      struct rgm_view *view)
+{
+    static const struct rgm_view nothing;
+    struct rgm_view owned = view != NULL ? *view : nothing;
+
+    rgm_stream_write(write, stream, owned.data, owned.length_bytes);
+    refuse_if(&write->operation, view == NULL);
+    write->owned = owned;
+    if (view != NULL)
+        *view = nothing;
+}
+
+void
 rgm_stream_shutdown(struct rgm_shutdown *shutdown, struct rgm_stream *stream)
 {
     prepare_on(&shutdown->operation, RGM_OP_SHUTDOWN, &rgi_type_shutdown,

@@ -414,3 +414,308 @@ pooled_reads_come_in_order(struct stage *stage)
     rgm_pool_destroy(pool);
     free(bytes);
 }
+
+/* -------------------------------------------------------- writes that own */
+
+#define LARGE_BYTES ((size_t)8 << 20) /* more than the kernel takes at once */
+
+static void
+take_view(struct rgm_pool *pool, struct rgm_view *ret_view)
+{
+    struct rgm_lease lease;
+
+    acquire(pool, &lease);
+    pattern_fill(lease.data, lease.length_bytes, 0);
+    rgi_check(rgm_lease_freeze(&lease, ret_view) == 0);
+}
+
+/* The peer does not read: the slot is the write's, though nobody here holds it
+ * any more, until the write is over. */
+void
+bpl_10_write_keeps_its_slot_until_it_is_over(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, LARGE_BYTES);
+    struct write_step write = {0};
+    struct rgm_stream near;
+    struct rgm_lease lease;
+    struct rgm_view view;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    take_view(pool, &view);
+    rgm_stream_write_view(&write.op, &near, &view);
+    rgi_check(view.block == NULL);
+    stage_begin(stage, &write);
+    (void)stage_counters(stage);
+    rgi_check(stage_is_out(stage, &write));
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == -EAGAIN);
+    stage_cancel(stage, &write);
+    rgi_check(stage_end(stage, &write) == -ECANCELED);
+    rgi_check(write.op.count > 0 && write.op.count < LARGE_BYTES);
+    rgi_check(write.op.owned.block == NULL);
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
+}
+
+struct receiver {
+    int peer;
+    size_t length_bytes;
+};
+
+static void *
+receive_all(void *argument)
+{
+    struct receiver *receiver = argument;
+    char *bytes = malloc(receiver->length_bytes);
+
+    rgi_check(bytes != NULL);
+    peer_receive(receiver->peer, bytes, receiver->length_bytes);
+    rgi_check(pattern_holds(bytes, receiver->length_bytes, 0));
+    free(bytes);
+    return NULL;
+}
+
+/* One slot, and somebody waits for it: neither the answer need be looked at nor
+ * anything dropped. */
+void
+swr_13_slot_is_home_with_the_answer(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, LARGE_BYTES);
+    struct acquire_step next = {.track = {0, 0}};
+    struct write_step write = {0};
+    struct receiver receiver;
+    struct rgm_stream near;
+    struct rgm_view view;
+    pthread_t thread;
+
+    stage_open(stage);
+    receiver = (struct receiver){stage_pair(stage, &near), LARGE_BYTES};
+    take_view(pool, &view);
+    rgm_stream_write_view(&write.op, &near, &view);
+    stage_begin(stage, &write);
+    rgm_pool_acquire(&next.op, rgm_worker_address(0), pool);
+    stage_begin(stage, &next);
+    (void)stage_counters(stage);
+    rgi_check(stage_is_out(stage, &next));
+    rgi_check(pthread_create(&thread, NULL, receive_all, &receiver) == 0);
+    rgi_check(stage_end(stage, &next) == 0);
+    rgi_check(rgm_lease_drop(&next.op.lease) == 0);
+    rgi_check(stage_end(stage, &write) == 0 && write.op.count == LARGE_BYTES);
+    rgi_check(pthread_join(thread, NULL) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(receiver.peer);
+    stage_close(stage);
+    rgi_check(rgm_pool_free_count(pool) == 1);
+    rgm_pool_destroy(pool);
+}
+
+/* Memory of the test's own, which counts how often it was let go. */
+struct owner {
+    struct rgm_block block;
+    _Atomic uint32_t released;
+    size_t length_bytes;
+    char *bytes;
+};
+
+static void
+owner_release(struct rgm_block *block)
+{
+    struct owner *owner = (struct owner *)(void *)block;
+
+    owner->released++;
+    memset(owner->bytes, 0xee, owner->length_bytes); /* nobody may look now */
+}
+
+static void
+owner_init(struct owner *owner, size_t length_bytes, struct rgm_view *ret_view)
+{
+    owner->released = 0;
+    owner->length_bytes = length_bytes;
+    owner->bytes = malloc(length_bytes);
+    rgi_check(owner->bytes != NULL);
+    pattern_fill(owner->bytes, length_bytes, 0);
+    rgm_block_init(&owner->block, owner_release);
+    *ret_view = rgm_view_of(&owner->block, owner->bytes, length_bytes);
+    rgm_block_drop(&owner->block);
+}
+
+void
+buf_05_owner_is_released_once_and_afterwards(struct stage *stage)
+{
+    struct write_step write = {0};
+    struct receiver receiver;
+    struct rgm_stream near, closed = {0};
+    struct owner owner;
+    struct rgm_view view;
+    pthread_t thread;
+
+    stage_open(stage);
+    receiver = (struct receiver){stage_pair(stage, &near), LARGE_BYTES};
+
+    owner_init(&owner, 16, &view); /* never asked: it is the record's still */
+    rgm_stream_write_view(&write.op, &near, &view);
+    rgi_check(owner.released == 0);
+    rgm_view_drop(&write.op.owned);
+    rgi_check(owner.released == 1);
+    free(owner.bytes);
+
+    owner_init(&owner, 16, &view); /* refused: unchanged */
+    rgm_stream_write_view(&write.op, &closed, &view);
+    rgi_check(stage_run(stage, &write) == -EBADF);
+    rgi_check(owner.released == 0 && write.op.owned.data == owner.bytes);
+    rgi_check(write.op.owned.length_bytes == 16);
+    rgm_view_drop(&write.op.owned);
+    rgi_check(owner.released == 1);
+    free(owner.bytes);
+
+    owner_init(&owner, LARGE_BYTES, &view); /* success: every byte arrives */
+    rgm_stream_write_view(&write.op, &near, &view);
+    stage_begin(stage, &write);
+    (void)stage_counters(stage);
+    rgi_check(stage_is_out(stage, &write) && owner.released == 0);
+    rgi_check(pthread_create(&thread, NULL, receive_all, &receiver) == 0);
+    rgi_check(stage_end(stage, &write) == 0 && owner.released == 1);
+    rgi_check(pthread_join(thread, NULL) == 0);
+    free(owner.bytes);
+
+    owner_init(&owner, LARGE_BYTES, &view); /* an error, half-way */
+    rgm_stream_write_view(&write.op, &near, &view);
+    stage_begin(stage, &write);
+    (void)stage_counters(stage);
+    rgi_check(owner.released == 0);
+    peer_reset(receiver.peer);
+    rgi_check(stage_end(stage, &write) < 0 && owner.released == 1);
+    free(owner.bytes);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    stage_close(stage);
+}
+
+static void
+write_and_end(struct puppet *puppet, void *argument)
+{
+    struct write_step *write = argument;
+
+    puppet_begin(puppet, write);
+    rgm_stop(puppet);
+}
+
+/* Its asker stops in the very moment. */
+void
+buf_05_owner_outlives_its_asker(struct stage *stage)
+{
+    struct write_step write = {0};
+    struct rgm_stream near;
+    struct owner owner;
+    struct rgm_view view;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    owner_init(&owner, LARGE_BYTES, &view);
+    rgm_stream_write_view(&write.op, &near, &view);
+    stage_do(stage, write_and_end, &write);
+    rgi_check(stage_end(stage, &write) == -ECANCELED);
+    rgi_check(owner.released == 1);
+    free(owner.bytes);
+    peer_close(peer);
+    stage_close(stage);
+    rgi_check(owner.released == 1 && stage_answers(stage, &write) == 1);
+}
+
+/* ----------------------------------------------------------------- framing */
+
+/* Cuts lines out of chunks, as a parser of the user's does: whole lines are
+ * views of their chunk, and only what a chunk leaves unfinished is copied. */
+struct cutter {
+    struct rgm_view lines[64];
+    unsigned count;
+    char tail[64];
+    size_t tail_bytes;
+    size_t copied_bytes;
+    unsigned joined; /* lines that had to be put together */
+};
+
+static void
+cutter_keep_tail(struct cutter *cutter, const char *from, size_t length_bytes)
+{
+    rgi_check(cutter->tail_bytes + length_bytes <= sizeof(cutter->tail));
+    memcpy(cutter->tail + cutter->tail_bytes, from, length_bytes);
+    cutter->tail_bytes += length_bytes;
+    cutter->copied_bytes += length_bytes;
+}
+
+static void
+cutter_feed(struct cutter *cutter, const struct rgm_view *chunk)
+{
+    const char *bytes = chunk->data;
+    size_t begin = 0;
+
+    for (size_t i = 0; i < chunk->length_bytes; i++) {
+        if (bytes[i] != '\n')
+            continue;
+        if (cutter->tail_bytes > 0) {
+            cutter_keep_tail(cutter, bytes, i + 1);
+            cutter->joined++;
+            cutter->tail_bytes = 0;
+        } else {
+            rgi_check(cutter->count < 64);
+            rgi_check(rgm_view_range(chunk, begin, i + 1 - begin,
+                                     &cutter->lines[cutter->count++]) == 0);
+        }
+        begin = i + 1;
+    }
+    cutter_keep_tail(cutter, bytes + begin, chunk->length_bytes - begin);
+}
+
+void
+bpl_23_frames_are_views_and_tails_are_copied(struct stage *stage)
+{
+    static const char text[] = "alpha\nbeta\ngam" "ma\ndelta\nepsil" "on\n";
+    struct rgm_pool *pool = pool_of(3, 14);
+    struct cutter cutter = {.count = 0};
+    struct rgm_stream near;
+    const char *slots[3];
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    peer_send(peer, text, sizeof(text) - 1);
+    for (size_t left = sizeof(text) - 1, i = 0; left > 0; i++) {
+        struct pooled_step read = {0};
+        struct rgm_view chunk;
+
+        begin_pooled(stage, &read, &near, pool);
+        rgi_check(stage_end(stage, &read) == 0);
+        slots[i] = read.op.lease.data;
+        left -= read.op.count;
+        rgi_check(rgm_lease_freeze(&read.op.lease, &chunk) == 0);
+        cutter_feed(&cutter, &chunk);
+        rgm_view_drop(&chunk);
+    }
+    rgi_check(cutter.count == 3 && cutter.joined == 2);
+    rgi_check(cutter.copied_bytes == strlen("gamma\nepsilon\n"));
+    for (unsigned i = 0; i < 3; i++) {
+        const char *line = cutter.lines[i].data;
+
+        rgi_check((line >= slots[0] && line < slots[0] + 14) ||
+                  (line >= slots[1] && line < slots[1] + 14));
+    }
+    rgi_check(memcmp(cutter.lines[2].data, "delta\n", 6) == 0);
+    rgm_view_drop(&cutter.lines[0]);
+    rgi_check(rgm_pool_free_count(pool) == 1); /* "beta" holds the first */
+    rgm_view_drop(&cutter.lines[1]);
+    rgi_check(rgm_pool_free_count(pool) == 2);
+    cutter.tail_bytes = 0;
+    cutter_keep_tail(&cutter, cutter.lines[2].data, 6); /* copied out */
+    rgm_view_drop(&cutter.lines[2]);
+    rgi_check(rgm_pool_free_count(pool) == 3);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
+}

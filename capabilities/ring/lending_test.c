@@ -302,6 +302,43 @@ bpl_14_lent_slots_do_not_keep_an_ended_pool(void)
     crowd_close(&crowd);
 }
 
+/* What was lent is of the old pool, and the kernel's queue of it: at the same
+ * address there is another pool now, and its slots are what is read into. */
+static void
+buf_08_pool_where_another_was_is_another(void)
+{
+    struct rgm_pool *pool = make_pool(64), *before = NULL;
+    struct crowd crowd = {0};
+    int seen = 0;
+
+    crowd_open(&crowd, pool);
+    for (int i = 0; i < READS; i++) {
+        crowd_feed(&crowd, i, "data");
+        crowd_expect(&crowd, i, "data");
+    }
+    for (int round = 0; round < 50; round++) {
+        rgm_pool_destroy(pool);
+        rgi_check(world_turn(&crowd.world, 0) == 0);
+        before = pool;
+        pool = make_pool(64);
+        seen += pool == before;
+        crowd_start(&crowd, 0, pool);
+        world_settle(&crowd.world);
+        rgi_check(rgm_pool_free_count(pool) < 64); /* lent anew */
+        crowd_feed(&crowd, 0, "fresh");
+        rgi_check(world_finish(&crowd.world, &crowd.reads[0].operation) == 0);
+        rgi_check((char *)crowd.reads[0].lease.data >=
+                      (char *)rgi_pool_slot_memory(pool, 0) &&
+                  (char *)crowd.reads[0].lease.data <=
+                      (char *)rgi_pool_slot_memory(pool, 63));
+        rgi_check(memcmp(crowd.reads[0].lease.data, "fresh", 5) == 0);
+        rgi_check(rgm_lease_drop(&crowd.reads[0].lease) == 0);
+    }
+    fprintf(stderr, "# %d of 50 were where another was\n", seen);
+    crowd_close(&crowd);
+    end_pool(pool);
+}
+
 static int
 refuse_second(unsigned fd, unsigned opcode, void *argument, unsigned count)
 {
@@ -407,6 +444,7 @@ rings_lend_and_wait_for_each_other(void)
     X(ring_lending, field_b40_recall_loses_no_bytes_plain)       \
     X(ring_lending, lending_begins_again_when_there_is_plenty)   \
     X(ring_lending, bpl_14_lent_slots_do_not_keep_an_ended_pool) \
+    X(ring_lending, buf_08_pool_where_another_was_is_another)    \
     X(ring_lending, bpl_18_queue_refused_after_a_recall)         \
     X(ring_lending, rings_lend_and_wait_for_each_other)
 

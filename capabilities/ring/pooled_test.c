@@ -466,7 +466,7 @@ refuse_buffers(unsigned fd, unsigned opcode, void *argument, unsigned count)
 
 /* Lending is a short cut only. */
 static void
-works_without_buffer_rings(void)
+bpl_18_works_without_buffer_rings(void)
 {
     struct rgi_ring_calls calls = rgi_ring_kernel;
     struct rgm_pool *pool = make_pool(64, 32);
@@ -647,7 +647,7 @@ rings_share_a_small_pool(void)
     X(ring_pooled, starved_reads_can_be_cancelled)                             \
     X(ring_pooled, slot_dropped_by_another_thread)                             \
     X(ring_pooled, pool_that_closes_ends_its_reads)                            \
-    X(ring_pooled, works_without_buffer_rings)                                 \
+    X(ring_pooled, bpl_18_works_without_buffer_rings)                          \
     X(ring_pooled, several_pools_on_one_ring)                                  \
     X(ring_pooled, own_slot_survives_moods)                                    \
     X(ring_pooled, lack_of_memory_is_an_answer)                                \

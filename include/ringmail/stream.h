@@ -141,6 +141,7 @@ struct rgm_write {
     size_t count;    /* when home: bytes written */
     bool some;       /* one transfer, which may be short */
     struct rgm_vector single; /* of the one-piece form */
+    struct rgm_view owned;    /* of the view form: until its bytes are out */
     struct rgm_vector window[RGM_WRITE_WINDOW]; /* the provider's */
     uint64_t header[8];                         /* the provider's */
 };
@@ -252,6 +253,22 @@ RGM_API void rgm_stream_write_vectors(struct rgm_write *write,
                                       struct rgm_stream *stream,
                                       const struct rgm_vector *vectors,
                                       size_t vectors_count);
+
+/*
+ * Prepare: write all bytes of a view, which the write keeps until it is over.
+ * So the asker may end, or forget the record's outcome, and the bytes stay what
+ * they are as long as anybody can still look at them; a slot of a pool is home by
+ * the time the answer is delivered.
+ *
+ * Owns:   *view is emptied; `write->owned` is the same view. It is dropped when
+ *         the write is over, on the stream's worker, before its answer: after
+ *         success, error or cancel alike. A write that was refused, or never
+ *         asked, has it still, unchanged: drop it, or move it out.
+ * Answer: as above.
+ */
+RGM_API void rgm_stream_write_view(struct rgm_write *write,
+                                   struct rgm_stream *stream,
+                                   struct rgm_view *view);
 
 /* Prepare: no more output (half-close); reading goes on. Twice is fine.
  * Answer: 0, -ENOTCONN, -EBADF. */
