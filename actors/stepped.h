@@ -31,6 +31,7 @@
 #include "actors/rig.h"
 
 #define STEPPED_WORKERS_MAX 8
+#define STEPPED_NOTES_MAX 64 /* of one guest */
 
 struct stepped {
     struct rgm_stepper *stepper;
@@ -181,7 +182,7 @@ stepped_spawn(struct stepped *play, uint32_t worker,
  * stepped. The guest stays open until stepped_close. */
 struct stepped_guest {
     struct rgm_guest guest;
-    struct note notes[8];
+    struct note notes[STEPPED_NOTES_MAX];
     unsigned used;
 };
 
@@ -197,7 +198,7 @@ stepped_tell(struct stepped_guest *guest, struct rgm_address to, long value)
 {
     struct note *note = &guest->notes[guest->used++];
 
-    rgi_check(guest->used <= 8);
+    rgi_check(guest->used <= STEPPED_NOTES_MAX);
     note_init(note);
     note->value = value;
     rgi_check(rgm_send(&guest->guest, to, note) == 0);
