@@ -44,6 +44,7 @@ struct rgm_stepper {
     uint32_t count;
     uint32_t capacity;
     uint32_t turn; /* who is asked first */
+    uint32_t last; /* who went last */
     struct player *running; /* NULL: the thread itself */
     uint32_t (*choose)(void *argument, uint32_t count);
     void *choose_argument;
@@ -128,11 +129,12 @@ step_anyone(struct rgm_stepper *stepper)
     if (stepper->choose == NULL)
         picked = nth_ready(stepper, stepper->turn, 0);
     else if (ready == 1)
-        picked = nth_ready(stepper, 0, 0);
+        picked = nth_ready(stepper, stepper->last, 0);
     else
-        picked = nth_ready(stepper, 0,
+        picked = nth_ready(stepper, stepper->last,
                            stepper->choose(stepper->choose_argument, ready) %
                                ready);
+    stepper->last = picked;
     stepper->turn = picked + 1;
     go_on(stepper, stepper->players[picked]);
     return true;

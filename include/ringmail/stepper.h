@@ -102,7 +102,8 @@ RGM_API uint64_t rgm_stepper_settle(struct rgm_stepper *stepper);
 
 /*
  * Who goes next, where the test does not say: `choose` is given how many are
- * ready (more than one) and picks one of them, by their order. NULL: in turn.
+ * ready (more than one) and picks one of them. They are counted from the one
+ * that went last, so 0 goes on with that one if it is ready. NULL: in turn.
  */
 RGM_API void rgm_stepper_choose(struct rgm_stepper *stepper,
                                 uint32_t (*choose)(void *argument,
