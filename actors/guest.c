@@ -435,6 +435,9 @@ rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
     struct guest_spawn spawn;
     int status;
 
+    if (number == RGM_ANY_WORKER && behaviour != NULL &&
+        behaviour->thread_bound)
+        return -EINVAL;
     memset(&spawn, 0, sizeof(spawn));
     spawn.message.type = &guest_spawn_type;
     spawn.message.lane = RGI_LANE_NONE;

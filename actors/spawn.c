@@ -526,6 +526,8 @@ rgi_spawn_watched(struct rgm_actor *self, uint32_t number,
     int status;
 
     rgi_assert(rgi_is_owner(worker));
+    if (in_turn && behaviour != NULL && behaviour->thread_bound)
+        return -EINVAL;
     if (in_turn)
         number = next_of(rgi_live(worker), worker->spawn_turn);
     status = spawn_there(worker, number, behaviour, argument, watch,

@@ -77,9 +77,10 @@ static void
 seat_question(struct robot *self, struct question *question)
 {
     struct seat *seat = test_of(self);
+    enum way way = (enum way)question->value;
 
     rgm_reply(self, question, 0);
-    switch ((enum way)question->value) {
+    switch (way) {
     case ENDS_DONE:
         rgm_stop(self);
         break;
@@ -203,9 +204,14 @@ end_child(const struct book *book, uint32_t child, enum way way)
 {
     struct question question;
 
-    question_prepare(&question, where(book, child));
-    question.value = way;
-    rgi_check(rgm_call(book->runtime, &question) == 0);
+    int status;
+
+    do { /* the one that has ended may not have been missed yet */
+        question_prepare(&question, where(book, child));
+        question.value = way;
+        status = rgm_call(book->runtime, &question);
+    } while (status == -ESRCH);
+    rgi_check(status == 0);
 }
 
 /* ------------------------------------------------------------- strategies */
@@ -504,6 +510,50 @@ tsk_15_three_levels_on_two_workers_go_with_the_root(void)
     }
 }
 
+/* The order to stop and the child leave in the same breath. */
+static void
+spawn_and_stop(struct branch *self)
+{
+    struct rgm_address address;
+
+    rgi_check(rgm_spawn_child(self, 1, &branch_behaviour, self->tree->below,
+                              &self->downs[0],
+                              RGM_REPLY(branch, rgm_down, branch_down),
+                              &address) == 0);
+    self->children_count = 1;
+    rgm_stop(self);
+}
+
+RGM_HOOK(branch, spawn_and_stop);
+
+static void
+tsk_15_a_child_that_has_not_left_yet_goes_with_its_parent(void)
+{
+    static const struct rgm_behaviour hasty = {
+        .name = "hasty",
+        .size_bytes = sizeof(struct branch),
+        .factory = RGM_MAKE(branch, branch_make),
+        .started = RGM_DO(branch, spawn_and_stop),
+        .stopped = RGM_DO(branch, branch_stopped),
+    };
+    atomic_uint started = 0, stopped = 0;
+    struct tree leaf = {2, NULL, &started, &stopped};
+    struct tree root = {1, &leaf, &started, &stopped};
+    struct rgm_runtime *runtime;
+    struct rgm_task *task;
+
+    fake_reset();
+    runtime = rig_make(2);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    rgi_check(rgm_runtime_task(runtime, 0, &hasty, &root, &task) == 0);
+    rgi_check(rgm_task_wait(task) == 0);
+    rgi_check(atomic_load(&stopped) == 2); /* and so is the child */
+    rgm_task_drop(task);
+    rgm_runtime_stop(runtime);
+    rgi_check(rgm_runtime_wait(runtime) == 0);
+    rig_destroy(runtime);
+}
+
 static void
 a_supervisor_ends_with_the_runtime(void)
 {
@@ -533,6 +583,7 @@ a_supervisor_ends_with_the_runtime(void)
     X(supervise, children_wait_for_numbers_in_order)                          \
     X(supervise, bad_options_are_refused)                                     \
     X(supervise, tsk_15_three_levels_on_two_workers_go_with_the_root)         \
+    X(supervise, tsk_15_a_child_that_has_not_left_yet_goes_with_its_parent)   \
     X(supervise, a_supervisor_ends_with_the_runtime)
 
 RGI_CASES(CASES)

@@ -398,6 +398,33 @@ a_task_is_refused_whole(void)
     end_runtime(&play);
 }
 
+/* What is bound to a thread goes where it is told, or nowhere. */
+static void
+tsk_19_what_is_bound_to_a_thread_is_not_dealt_out(void)
+{
+    struct script script = {.started = count_started};
+    struct rgm_behaviour bound = robot_behaviour;
+    struct rgm_task *task = NULL;
+    struct rgm_address address;
+    struct rgm_guest guest;
+    struct play play;
+
+    bound.thread_bound = true;
+    (void)start_runtime(&play, 2);
+    script.test = &play;
+    rgi_check(rgm_guest_open(play.runtime, &guest) == 0);
+    rgi_check(rgm_runtime_spawn(play.runtime, RGM_ANY_WORKER, &bound, &script,
+                                &address) == -EINVAL);
+    rgi_check(rgm_runtime_task(play.runtime, RGM_ANY_WORKER, &bound, &script,
+                               &task) == -EINVAL);
+    rgi_check(rgm_spawn_next(&guest, &bound, &script, &address) == -EINVAL);
+    rgi_check(task == NULL && atomic_load(&play.started) == 0);
+    rgi_check(rgm_spawn_on(&guest, 1, &bound, &script, &address) == 0);
+    rgm_guest_close(&guest);
+    end_runtime(&play);
+    rgi_check(atomic_load(&play.started) == 1);
+}
+
 #define CASES(X)                                                              \
     X(task, tsk_03_joining_gives_the_output_the_fault_or_cancelled)           \
     X(task, tsk_03_a_detached_actor_lives_on)                                 \
@@ -406,6 +433,7 @@ a_task_is_refused_whole(void)
     X(task, an_actor_joins_by_a_monitor)                                      \
     X(task, tsk_17_handles_may_be_used_from_any_thread)                       \
     X(task, tsk_17_a_drop_may_race_with_the_end_of_the_runtime)               \
+    X(task, tsk_19_what_is_bound_to_a_thread_is_not_dealt_out)                \
     X(task, a_task_is_refused_whole)
 
 RGI_CASES(CASES)

@@ -517,6 +517,57 @@ send_thousand(struct robot *self)
     sem_post(&turns->gate);
 }
 
+static atomic_uint few_served; /* on both workers */
+
+static void
+count_few(struct robot *self, struct note *note)
+{
+    (void)note;
+    if (atomic_fetch_add(&few_served, 1) + 1 == 2)
+        stop_runtime(self);
+}
+
+/* Both workers are of one group. The one that sends is known by itself, not by
+ * the group: its own actor is woken without a bell, the sibling's with one. */
+static void
+wake_self_and_sibling(struct robot *self)
+{
+    static struct script receiver;
+    struct turns *turns = turns_of(self);
+    uint64_t bells = counters_of(self)->bells;
+    struct rgm_address mine;
+
+    receiver = (struct script){.note = count_few, .test = turns};
+    while (sem_wait(&turns->at_gate) != 0)
+        ;
+    mine = robot_spawn(self, &receiver);
+    rgi_check(robot_send(self, mine, 0) == 0);
+    rgm_flush(self);
+    rgi_check(counters_of(self)->bells == bells);
+    turns->other = robot_spawn_on(self, 1, &receiver);
+    rgi_check(robot_send(self, turns->other, 0) == 0);
+    rgm_flush(self);
+    rgi_check(counters_of(self)->bells == bells + 1);
+    sem_post(&turns->gate);
+}
+
+static void
+wkr_11_a_worker_knows_itself_and_rings_for_its_sibling(void)
+{
+    struct turns turns;
+    struct script root = {.started = wake_self_and_sibling,
+                          .test = turns_init(&turns)};
+
+    atomic_store(&few_served, 0);
+    sem_init(&turns.gate, 0, 0);
+    sem_init(&turns.at_gate, 0, 0);
+    fake_plan.on_wait = stand_in_wait;
+    run(2, &root);
+    rgi_check(atomic_load(&few_served) == 2);
+    sem_destroy(&turns.gate);
+    sem_destroy(&turns.at_gate);
+}
+
 static void
 wkr_09_a_thousand_sends_to_a_sleeper_ring_once(void)
 {
@@ -1402,6 +1453,7 @@ spn_04_nobody_spins_past_a_deadline(void)
     X(turn, wkr_07_mail_completions_timers_and_a_stop_end_the_wait)            \
     X(turn, wkr_08_waking_oneself_rings_no_bell)                               \
     X(turn, wkr_09_a_thousand_sends_to_a_sleeper_ring_once)                    \
+    X(turn, wkr_11_a_worker_knows_itself_and_rings_for_its_sibling)           \
     X(turn, wkr_12_whatever_may_wake_somebody_keeps_the_worker_awake)          \
     X(turn, mbx_05_what_the_quota_leaves_over_keeps_the_worker_awake)          \
     X(turn, mbx_14_an_operation_carried_out_elsewhere_is_answered_here)        \

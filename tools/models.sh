@@ -60,6 +60,14 @@ quick spawn-one-slot         actors spawn clean/13  -DNSLOT=1 -DNGEN=3 -DLENDS=4
 quick spawn-shutdown         actors spawn clean/13  -DSHUTDOWN
 quick ask-all                actors ask clean/2    -DCLOSING -DTOKENS -DSECOND
 quick ask-loops              actors ask clean/2    -DCLOSING -DMAXFWD=3
+quick watch-all              actors watch clean/3
+quick watch-spawn-first      actors watch clean/3  -DSPAWN_FIRST
+quick watch-urgent           actors watch assertion/seen -DMUT_URGENT
+quick watch-node-forgotten   actors watch assertion/answered -DMUT_NODE_FORGOTTEN
+quick watch-dead-waits       actors watch endstate -DMUT_DEAD_WAITS
+quick watch-lent-gone        actors watch assertion/slot -DMUT_LENT_GONE
+quick watch-stays-listed     actors watch assertion/answered -DMUT_STAYS_LISTED
+quick watch-death-silent     actors watch endstate -DMUT_DEATH_SILENT
 quick lane-closing           actors lane clean/0   -DK=2 -DCLOSING
 full  replay-own             mailbox replay clean/9  -DREUSE -DOWN
 quick replay-own-two         mailbox replay clean/8  -DTWO -DOWN

@@ -112,6 +112,9 @@ struct rgm_behaviour {
     /* Last: nothing of the actor's is out, its memory goes after this, so
      * nothing may be asked in it. */
     rgm_hook_function *stopped;
+    /* Its state belongs to one thread (a library with thread-local state): it
+     * is spawned only where its worker is named, never "on any". */
+    bool thread_bound;
 };
 
 /* Declares `static void f(struct a *self, struct t *message)`. */
