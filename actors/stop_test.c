@@ -131,7 +131,9 @@ listen_for_ever(struct robot *self)
 }
 
 static const struct rgm_stop_options quick = {
-    .timeout_ns = 20 * RGM_NS_PER_MS, .linger_ns = RGM_NS_PER_MS};
+    .timeout_ns = 20 * RGM_NS_PER_MS,
+    .linger_ns = RGM_NS_PER_MS,
+    .grace_ns = 60 * RGM_NS_PER_S};
 
 static void
 shd_08_a_time_limit_turns_graceful_into_forced(void)
@@ -205,7 +207,8 @@ shd_08_what_is_given_back_in_time_is_told(void)
                            .stopped = count_stopped,
                            .test = &ending};
     struct rgm_stop_options options = {.timeout_ns = RGM_NS_PER_MS,
-                                       .linger_ns = 60 * RGM_NS_PER_S};
+                                       .linger_ns = 60 * RGM_NS_PER_S,
+                                       .grace_ns = 60 * RGM_NS_PER_S};
     struct rgm_runtime *runtime = begin(&ending, 1);
     struct rgm_stop_report report;
 
@@ -558,6 +561,7 @@ shd_13_the_shortest_limit_counts_and_all_see_the_end(void)
     (void)put(&ending, 1, &stubborn);
     for (unsigned i = 0; i < CALLERS; i++) {
         callers[i].runtime = runtime;
+        callers[i].options.grace_ns = 60 * RGM_NS_PER_S;
         callers[i].options.timeout_ns = i == 5 ? 20 * RGM_NS_PER_MS
                                         : i % 2 ? 3600 * RGM_NS_PER_S
                                                 : 0;

@@ -163,7 +163,8 @@ void
 shd_08_expiry_with_leases_and_operations_is_safe(struct stage *stage)
 {
     struct rgm_stop_options options = {.timeout_ns = 20 * RGM_NS_PER_MS,
-                                       .linger_ns = 5 * RGM_NS_PER_MS};
+                                       .linger_ns = 5 * RGM_NS_PER_MS,
+                                       .grace_ns = 60 * RGM_NS_PER_S};
     const struct rgm_blocker *blocker;
     static struct set set; /* who knows how long it is written to */
     struct rgm_stop_report report;
@@ -470,6 +471,7 @@ shd_13_eight_callers_with_limits_see_one_end(struct stage *stage)
     stage_open(stage);
     for (int i = 0; i < CALLERS; i++) {
         callers[i].runtime = stage->runtime;
+        callers[i].options.grace_ns = 60 * RGM_NS_PER_S;
         callers[i].options.timeout_ns =
             i == 3 ? 20 * RGM_NS_PER_MS : 3600 * RGM_NS_PER_S;
         rgi_check(pthread_create(&callers[i].thread, NULL, caller_main,
