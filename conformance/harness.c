@@ -364,9 +364,16 @@ void
 stage_perform(stage_case_function *run, const struct rgm_provider_class *class)
 {
     struct stage stage = {.class = class};
+    struct rgm_script *script = NULL;
 
     stage_init(&stage);
+    if (class == &rgm_provider_scripted) {
+        rgi_check(rgm_script_create(&script) == 0);
+        rgm_script_follow_clock(script);
+        stage.options.provider_argument = script;
+    }
     run(&stage);
+    rgm_script_destroy(script);
     stage_deinit(&stage);
 }
 

@@ -30,6 +30,7 @@ struct rgm_script {
     uint32_t refuse_open_from;
     int refuse_open_error;
     /* Constant while workers run. */
+    bool follows_clock;
     rgm_script_function *on_submit;
     void *on_submit_argument;
 };

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/assert.h"
 #include "base/bell.h"
@@ -67,9 +68,26 @@ rgm_script_kinds(struct rgm_script *script, uint64_t kinds)
 
 /* ---- time ---- */
 
+void
+rgm_script_follow_clock(struct rgm_script *script)
+{
+    script->follows_clock = true;
+}
+
+static uint64_t
+machine_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 uint64_t
 rgm_script_now(const struct rgm_script *script)
 {
+    if (script->follows_clock)
+        return machine_now();
     /* script-now: nothing but the time. */
     return __atomic_load_n(&script->now_ns, __ATOMIC_RELAXED);
 }
@@ -92,6 +110,8 @@ set_time(struct rgm_script *script, uint64_t now_ns)
 void
 rgm_script_advance(struct rgm_script *script, uint64_t ns)
 {
+    if (script->follows_clock)
+        return;
     lock(script);
     set_time(script, script->now_ns + ns);
     unlock(script);
@@ -103,6 +123,8 @@ rgm_script_jump(struct rgm_script *script)
     uint64_t nearest_ns = RGM_NEVER;
     struct rgm_link *link;
 
+    if (script->follows_clock)
+        return false;
     lock(script);
     for (link = script->providers.next; link != &script->providers;
          link = link->next)

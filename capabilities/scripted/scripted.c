@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/assert.h"
 #include "base/baton.h"
@@ -177,7 +178,7 @@ rgi_scripted_has_news(struct rgi_scripted *scripted)
     lock(scripted);
     has = !rgi_list_empty(&scripted->decided) || scripted->interrupted ||
           scripted->failure != 0 ||
-          scripted->deadline_ns <= scripted->script->now_ns;
+          scripted->deadline_ns <= rgm_script_now(scripted->script);
     unlock(scripted);
     return has;
 }
@@ -190,19 +191,36 @@ may_return(void *argument)
     return rgi_bell_is_rung(scripted->bell) || rgi_scripted_has_news(scripted);
 }
 
+/* How long to sleep at most, where nobody moves the time: NULL is for ever. */
+static const struct timespec *
+pause_of(struct rgi_scripted *scripted, struct timespec *ret_pause)
+{
+    uint64_t now_ns = rgm_script_now(scripted->script);
+    uint64_t left_ns = scripted->deadline_ns > now_ns
+                           ? scripted->deadline_ns - now_ns
+                           : 0;
+
+    if (!scripted->script->follows_clock || scripted->deadline_ns == RGM_NEVER)
+        return NULL;
+    ret_pause->tv_sec = (time_t)(left_ns / RGM_NS_PER_S);
+    ret_pause->tv_nsec = (long)(left_ns % RGM_NS_PER_S);
+    return ret_pause;
+}
+
 /* Until something is to be heard. */
 static void
 sleep_until_news(struct rgi_scripted *scripted, struct rgm_turn *turn)
 {
     struct pollfd bells[2] = {{scripted->bell, POLLIN, 0},
                               {scripted->news, POLLIN, 0}};
+    struct timespec pause;
 
     if (rgi_baton != NULL)
         rgi_baton->await(rgi_baton, "wait", may_return, scripted);
     while (!may_return(scripted)) {
         (void)rgi_bell_take(scripted->news);
         if (!rgi_scripted_has_news(scripted))
-            (void)poll(bells, 2, -1);
+            (void)ppoll(bells, 2, pause_of(scripted, &pause), NULL);
     }
     turn->rang |= rgi_bell_take(scripted->bell);
 }

@@ -140,7 +140,7 @@ results_and_their_order_are_the_tests(void)
 }
 
 static void
-cancel_is_honoured_or_loses(void)
+can_15_cancel_is_honoured_or_loses(void)
 {
     struct rgm_read first, second;
     struct play play;
@@ -167,6 +167,53 @@ cancel_is_honoured_or_loses(void)
     rgi_check(look(&play) == 2);
     rgi_check(rgm_status(&first) == 0 && first.count == 1);
     rgi_check(rgm_status(&second) == -ECANCELED);
+    play_end(&play);
+}
+
+/* The cancel is over, and the operation is not: all it uses stays with it. */
+static void
+opl_03_all_is_kept_until_the_operation_ends(void)
+{
+    struct rgm_close close;
+    struct rgm_read read;
+    struct play play;
+    char byte = 'a';
+
+    play_begin(&play);
+    open_stream(&play);
+    rgm_script_hold_cancels(play.script, true);
+    rgm_stream_read(&read, &play.stream, &byte, 1);
+    desk_start(&play.desk, &read);
+    desk_cancel(&play.desk, &read);
+    rgi_check(look(&play) == 0 && play.stream.socket.busy == 1);
+    rgi_check(read.operation.state == RGM_OPERATION_CANCELLING);
+    rgm_stream_close(&close, &play.stream);
+    rgi_check(desk_run(&play.desk, &close) == -EBUSY);
+    rgi_check(read.memory == &byte && byte == 'a');
+    rgm_script_complete(play.script, &read.operation, -EINTR);
+    rgi_check(play.stream.socket.busy == 1); /* nobody has looked */
+    rgi_check(look(&play) == 1 && play.stream.socket.busy == 0);
+    rgi_check(rgm_status(&read) == -ECANCELED);
+    play_end(&play);
+}
+
+static void
+the_scripts_time_may_be_the_machines(void)
+{
+    struct rgm_turn turn = {0};
+    struct play play;
+    uint64_t before_ns;
+
+    play_begin(&play);
+    rgm_script_follow_clock(play.script);
+    before_ns = rgm_script_now(play.script);
+    rgm_script_advance(play.script, RGM_NS_PER_S);
+    rgi_check(!rgm_script_jump(play.script));
+    rgi_check(play.desk.provider->ops->wait(play.desk.provider,
+                                            before_ns + RGM_NS_PER_MS,
+                                            &turn) == 0);
+    rgi_check(turn.count == 0 && !turn.rang);
+    rgi_check(rgm_script_now(play.script) >= before_ns + RGM_NS_PER_MS);
     play_end(&play);
 }
 
@@ -434,7 +481,9 @@ opening_can_be_refused(void)
 #define CASES(X)                                                               \
     X(scripted, nothing_ends_before_it_is_decided)                             \
     X(scripted, results_and_their_order_are_the_tests)                         \
-    X(scripted, cancel_is_honoured_or_loses)                                   \
+    X(scripted, can_15_cancel_is_honoured_or_loses)                            \
+    X(scripted, opl_03_all_is_kept_until_the_operation_ends)                   \
+    X(scripted, the_scripts_time_may_be_the_machines)                          \
     X(scripted, what_is_decided_beats_a_cancel)                                \
     X(scripted, the_nth_submission_is_refused)                                 \
     X(scripted, a_rule_answers_at_once)                                        \

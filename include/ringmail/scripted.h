@@ -59,6 +59,14 @@ RGM_API void rgm_script_kinds(struct rgm_script *script, uint64_t kinds);
 /* Now, in ns. */
 RGM_API uint64_t rgm_script_now(const struct rgm_script *script);
 
+/*
+ * Let the script's time be the machine's (CLOCK_MONOTONIC) from now on, for
+ * tests that do not care what time it is. advance and jump do nothing then.
+ *
+ * Thread: setup.
+ */
+RGM_API void rgm_script_follow_clock(struct rgm_script *script);
+
 /* Let time pass; workers whose deadline has come wake. */
 RGM_API void rgm_script_advance(struct rgm_script *script, uint64_t ns);
 
