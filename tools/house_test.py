@@ -36,7 +36,7 @@ CLEAN = {
 static const char *words = "malloc(1)";
 """),
     "mailbox/inbox.h": opened("inbox.h", "int rgi_inbox_push(void);\n"),
-    "mailbox/inbox_test.c": opened("inbox_test.c", """#include <netdb.h>
+    "mailbox/inbox_test.c": opened("inbox_test.c", """#include <pthread.h>
 #include "mailbox/inbox.h"
 """),
     "base/list.h": opened("list.h", "struct rgi_list;\n"),
