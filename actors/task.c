@@ -34,6 +34,7 @@ struct rgm_task {
     struct rgm_watcher watcher;
     struct rgm_message stop;
     struct rgm_runtime *runtime;
+    struct rgm_address who; /* constant; `watch.to` is the table's */
     uint32_t state;      /* task-state; futex word */
     uint32_t references; /* task-references */
     struct rgm_end end;  /* once ENDED */
@@ -47,6 +48,13 @@ static struct rgm_task *
 task_of(struct rgm_message *watch)
 {
     return rgi_container_of(watch, struct rgm_task, watch);
+}
+
+void
+rgi_task_begin(struct rgm_message *watch, struct rgm_address who)
+{
+    task_of(watch)->who = who;
+    watch->to = who;
 }
 
 bool
@@ -155,7 +163,7 @@ rgm_task_join(struct rgm_task *task, struct rgm_end *ret_end)
 struct rgm_address
 rgm_task_who(const struct rgm_task *task)
 {
-    return task->watch.to;
+    return task->who;
 }
 
 /* ---- stopping ---- */
@@ -174,14 +182,14 @@ static void
 push(struct rgm_task *task)
 {
     struct rgm_message *stop = &task->stop;
-    uint32_t number = rgm_address_worker(task->watch.to);
+    uint32_t number = rgm_address_worker(task->who);
     struct rgi_inbox *inbox = &task->runtime->places[number].inbox;
 
     stop->type = &task_type;
     stop->control = RGI_CONTROL_TASK;
     stop->flags = RGI_MESSAGE_URGENT;
     stop->lane = RGI_LANE_NONE;
-    stop->to = task->watch.to;
+    stop->to = task->who;
     /* task-references: before the push, which publishes it. */
     ck_pr_inc_32(&task->references);
     if (rgi_inbox_push(inbox, stop, stop) < 0)

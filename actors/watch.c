@@ -317,7 +317,7 @@ rgi_watch_begin(struct rgm_worker *worker, struct rgm_message *message,
     struct rgm_request *request = rgi_request_of(message);
 
     if (rgi_is_task(message)) {
-        message->to = who;
+        rgi_task_begin(message, who);
         rgi_watch_ask(worker, message);
         return;
     }

@@ -59,6 +59,8 @@ void rgi_watch_deinit(struct rgm_worker *worker);
 
 bool rgi_is_task(const struct rgm_message *message);
 struct rgm_watcher *rgi_task_watcher(struct rgm_message *watch);
+/* It has got its actor's address. */
+void rgi_task_begin(struct rgm_message *watch, struct rgm_address who);
 /* Its actor has ended; the table has no claim on it any more. */
 void rgi_task_told(struct rgm_message *watch, const struct rgm_end *end);
 /* Somebody has ordered that its actor stop. */
