@@ -52,6 +52,7 @@ full  pool-two-slots         leases pool clean      -DSLOTS=2
 full  pool-two-words         leases pool clean      -DSLOTS=2 -DTWO_WORDS
 full  pool-close-thief       leases pool clean      -DCLOSE -DTHIEF
 full  pool-lend-two          leases pool clean      -DSLOTS=2 -DLEND
+full  shards-thrice          actors shards clean   -DMOVES=3
 quick inbox-forward-patient  mailbox inbox clean/0    -DRETIRE -DFORWARD -DPATIENT
 quick inbox-shutdown         mailbox inbox clean/0
 quick inbox-outside          mailbox inbox clean/0    -DOUTSIDE
@@ -87,6 +88,8 @@ quick lane-loops             actors lane clean/2   -DK=2 -DLIMIT=1
 quick pool-thief             leases pool clean      -DTHIEF
 quick pool-lend              leases pool clean      -DLEND
 quick pool-close             leases pool clean      -DCLOSE
+quick shards-once            actors shards clean   -DMOVES=1
+quick shards-there-and-back  actors shards clean
 quick inbox-bell-omitted     mailbox inbox endstate   -DOUTSIDE -DMUT_NO_BELL
 quick inbox-bell-before-cas  mailbox inbox endstate   -DOUTSIDE -DMUT_BELL_BEFORE_CAS
 quick inbox-bell-not-owed    mailbox inbox assertion/owed -DOUTSIDE -DMUT_BELL_ALWAYS
@@ -186,6 +189,15 @@ quick pool-cancel-drops      leases pool assertion/owned -DMUT_CANCEL_DROPS
 quick pool-recall-first      leases pool endstate   -DLEND -DMUT_RECALL_BEFORE_JOIN
 quick pool-lend-blind        leases pool endstate   -DLEND -DMUT_LEND_BLIND
 quick pool-close-tells-first leases pool endstate   -DCLOSE -DMUT_CLOSE_TELLS_FIRST
+quick shards-no-keep           actors shards assertion/v>=need -DMUT_NO_KEEP
+quick shards-old-answers       actors shards assertion/v>=need -DMUT_OLD_ANSWERS
+quick shards-old-serves        actors shards assertion/v>=need -DMUT_OLD_SERVES
+quick shards-late-first        actors shards assertion -DMUT_LATE_FIRST
+quick shards-overtake          actors shards assertion/v>=need -DMUT_OVERTAKE
+quick shards-no-mark           actors shards assertion -DMUT_NO_MARK
+quick shards-no-hold           actors shards assertion -DMUT_NO_HOLD
+quick shards-early-order       actors shards assertion -DMUT_EARLY_ORDER
+quick shards-one-lane          actors shards assertion/moves -DMUT_ONE_LANE
 END
 }
 

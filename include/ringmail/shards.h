@@ -41,7 +41,7 @@
  * movement is the old owner's, then nobody's for the time its state travels,
  * then the new owner's; requests wait for that, they are never refused.
  *
- * How a slot moves: docs/ARCHITECTURE.md.
+ * How a slot moves: docs/ARCHITECTURE.md. Model: actors/models/shards.pml.
  *
  * Thread: owner (of the actor the shard is in), unless a declaration says
  * otherwise. Actors of the same worker may ask through its shard.
