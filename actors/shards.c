@@ -20,6 +20,8 @@
 
 #include "base/memory.h"
 
+_Static_assert(RGI_SLOT_OWNED == RGM_SHARD_OWNED_, "the header knows it, too");
+
 /* ---- a shard ---- */
 
 static uint32_t

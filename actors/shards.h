@@ -105,7 +105,8 @@ struct rgi_shard_dealer {
     struct rgi_deal told; /* what all members know */
     uint16_t *roads;      /* as of the last move that ended */
     struct rgm_address wanted[RGM_WORKERS_MAX];
-    uint64_t owners; /* bit per worker: gets slots */
+    uint64_t newcomers; /* bit per worker: has not been told the map */
+    uint64_t owners;    /* bit per worker: gets slots */
     uint32_t owners_count;
     uint32_t moves_left;
     uint32_t moved;

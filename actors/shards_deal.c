@@ -158,10 +158,12 @@ tell_members(struct rgm_actor *self, struct rgm_shard *shard)
             continue;
         note->what = RGI_NOTE_MEMBERS;
         note->deal = &dealer->told;
+        note->newcomer = (dealer->newcomers >> i & 1) != 0;
         rgm_request_to(&note->request, dealer->told.members[i]);
         dealer->notes_out++;
         rgi_ask_uncharged(self, &note->request, on_members_told);
     }
+    dealer->newcomers = 0;
     if (--dealer->notes_out == 0)
         proceed(self, shard);
 }
@@ -179,6 +181,7 @@ members_add(struct rgi_shard_dealer *dealer)
             rgm_address_same(dealer->told.members[i], wanted))
             continue;
         dealer->told.members[i] = wanted;
+        dealer->newcomers |= UINT64_C(1) << i;
         added = true;
     }
     return added;
@@ -322,16 +325,19 @@ rgi_shard_on_reshard(struct rgm_actor *self, struct rgm_shard *shard,
 
 /* ---- a member hears who there is ---- */
 
-/* A newcomer reads the map, too: those of its slots that are on it are its
- * from the first. */
+/* A newcomer reads the map, too, also one that was here before: it has not
+ * heard of moves meanwhile. What the map says is its is its: in the first deal,
+ * and nothing of it later. */
 static void
 join(struct rgm_actor *self, struct rgm_shard *shard,
      const struct rgi_deal *deal)
 {
     struct rgi_shard *parts = shard->parts;
 
+    shard->owned_count = 0;
     for (uint32_t i = 0; i < parts->slots_count; i++) {
         shard->roads[i] = deal->roads[i];
+        shard->here[i] = RGI_SLOT_AWAY;
         if (deal->roads[i] != self->worker->number)
             continue;
         shard->here[i] = RGI_SLOT_OWNED;
@@ -347,7 +353,7 @@ rgi_shard_on_members(struct rgm_actor *self, struct rgm_shard *shard,
     struct rgi_shard *parts = shard->parts;
 
     memcpy(parts->members, note->deal->members, sizeof(parts->members));
-    if (!parts->joined)
+    if (note->newcomer)
         join(self, shard, note->deal);
     (void)rgm_reply_request(self, &note->request, 0);
 }

@@ -224,7 +224,7 @@ slots_are_dealt_equally_and_no_more_move_than_must(void)
     run(&test);
 }
 
-/* ---- what is refused ---- */
+/* ---- who goes and comes again ---- */
 
 static void
 spawn_and_deal_two(struct robot *self)
@@ -232,6 +232,58 @@ spawn_and_deal_two(struct robot *self)
     stage_spawn(self);
     deal(self, case_of(self)->workers, 2);
 }
+
+/* Worker 2's actor: by its map, straight to the owner. */
+static void
+third_asks(struct robot *self)
+{
+    struct rgm_shard *shard = &stage.keepers[2]->shard;
+
+    for (uint32_t i = 0; i < STAGE_SLOTS; i++)
+        rgi_check(rgm_shard_owner(shard, stage_hash(i)) == 0);
+    stop_all(self);
+}
+
+static void
+deal_without_the_third(struct robot *self)
+{
+    rgi_check(case_of(self)->status == 0);
+    deal(self, 2, 1); /* its map is of two owners */
+}
+
+static void
+deal_with_the_third(struct robot *self)
+{
+    rgi_check(case_of(self)->status == 0);
+    deal(self, 3, 1);
+}
+
+static void
+ask_by_the_third(struct robot *self)
+{
+    static struct script asker;
+    struct shards_case *test = case_of(self);
+
+    rgi_check(test->status == 0);
+    asker = (struct script){.started = third_asks, .test = test};
+    (void)robot_spawn_on(self, 2, &asker);
+}
+
+static void
+who_comes_again_knows_what_has_moved_meanwhile(void)
+{
+    struct shards_case test = {
+        .workers = 3,
+        .steps = {spawn_and_deal_two, deal_without_the_third,
+                  deal_with_the_third, ask_by_the_third},
+    };
+
+    fake_reset();
+    stage_reset();
+    run(&test);
+}
+
+/* ---- what is refused ---- */
 
 static void
 ask_badly(struct robot *self)
@@ -1090,6 +1142,7 @@ one_slot_and_one_chunk_at_a_time(void)
 
 #define CASES(X)                                                               \
     X(shards, slots_are_dealt_equally_and_no_more_move_than_must)              \
+    X(shards, who_comes_again_knows_what_has_moved_meanwhile)                  \
     X(shards, a_reshard_that_makes_no_sense_or_comes_second_is_refused)        \
     X(shards, the_limits_of_the_options_are_where_they_say)                    \
     X(shards,                                                                  \

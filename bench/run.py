@@ -151,7 +151,7 @@ class Run:
                       float(value))
 
     def run_step(self, step, round_number):
-        words = [self.command(step.words[0])] + step.words[1:]
+        words = [self.command(word) for word in step.words]
         text = self.output(f"{step.workload} {step.name}", words)
         self.collect(step.workload, step.file, round_number, text)
 

@@ -48,6 +48,9 @@ STEPS = [
     Step("W7", "sleeps, asked and cancelled", ["@bench_w7", "200000"]),
     Step("W7", "limit after", ["@bench_limits", "wheel", "200000"], "after"),
     Step("LEASE", "buffers, here and across", ["@bench_leases", "200000"]),
+    Step("MOVE", "kv, keys that move to other workers",
+         ["@bench_reshard", "20000", "@ringmail-kv", "--port", "0",
+          "--workers", "4"]),
 ]
 
 LOADS = [
@@ -157,4 +160,9 @@ RATIOS = [
           *served("set", "cpu", "redis"), "<=", None, 0.9),
     Ratio("w5-get-redis", "W5", "GET -P 1, CPU / redis",
           *served("get", "cpu", "redis"), "<=", None, 0.9),
+    Ratio("move-reply", "MOVE", "longest reply while keys move / before",
+          [("MOVE reshard", "reply_moving")],
+          [("MOVE reshard", "reply_before")], "<=", None, None),
+    Ratio("move-hold", "MOVE", "longest hold of requests for a key",
+          [("MOVE reshard", "hold")], [], "<=", None, None, "ms"),
 ]

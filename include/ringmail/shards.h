@@ -126,6 +126,7 @@ struct rgm_shard_note {
     const struct rgi_deal *deal;
     uint32_t what;
     bool failed;
+    bool newcomer;
 };
 RGM_REQUEST(rgm_shard_note);
 

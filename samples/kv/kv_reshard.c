@@ -3,7 +3,7 @@
 /*
  * kv_reshard.c - does anybody notice that the keys move to other workers?
  *
- *     kv_reshard SERVER [its arguments ...]
+ *     kv_reshard [KEYS] SERVER [its arguments ...]
  *
  * 1. Start the server, and give it keys.
  * 2. Clients write increasing values, pipelined, and read back: what they read
@@ -16,7 +16,9 @@
  *    SIGTERM, and the exit status is 0.
  *
  * Any reset, refusal, error reply or wrong number ends it. Prints the longest
- * time between a request and its reply. How many keys: rgi_scale(1000000).
+ * time between a request and its reply, before slots move and while they do, and
+ * the longest time a worker held requests back for one. How many keys if it is
+ * not said: rgi_scale(1000000).
  */
 
 #include <pthread.h>
@@ -320,20 +322,61 @@ check_all(redisContext *client)
     }
 }
 
+/* What the server says of itself. */
+static uint64_t
+info_number(redisContext *client, const char *name)
+{
+    redisReply *reply;
+    const char *at;
+    uint64_t number;
+
+    redisAppendCommand(client, "INFO");
+    reply = reply_of(client, REDIS_REPLY_STRING);
+    at = strstr(reply->str, name);
+    rgi_check(at != NULL);
+    number = strtoull(at + strlen(name) + 1, NULL, 10);
+    freeReplyObject(reply);
+    return number;
+}
+
+/* As the bench wants it: bench/workloads.py. */
+static void
+report(redisContext *client, uint64_t before_ns)
+{
+    uint64_t moving_ns = atomic_load(&longest_ns);
+
+    printf("%" PRIu64 " keys, %" PRIu64 " connections, %" PRIu64
+           " slots moved\n",
+           keys_count, (uint64_t)atomic_load(&connections),
+           info_number(client, "slots_moved"));
+    printf("RESULT reshard.reply_before %.3f ms\n", (double)before_ns / 1e6);
+    printf("RESULT reshard.reply_moving %.3f ms\n", (double)moving_ns / 1e6);
+    printf("RESULT reshard.hold %.3f ms\n",
+           (double)info_number(client, "slot_longest_hold_us") / 1e3);
+}
+
 int
 main(int argc, char **argv)
 {
     static const unsigned workers[] = {1, 6, 2};
     pthread_t threads[CLIENTS + 1];
+    uint64_t before_ns;
     redisContext *client;
+    char **server = argv + 1;
     pid_t pid;
 
     rgi_check(argc > 1);
-    keys_count = rgi_scale(1000000) / CLIENTS * CLIENTS;
-    per_phase = rgi_scale(5000);
+    keys_count = strtoull(argv[1], NULL, 10);
+    if (keys_count > 0)
+        server++;
+    else
+        keys_count = rgi_scale(1000000);
+    keys_count = keys_count / CLIENTS * CLIENTS;
+    per_phase = keys_count / 200;
+    rgi_check(keys_count > 0 && *server != NULL);
     acknowledged = calloc(keys_count, sizeof(*acknowledged));
     rgi_check(acknowledged != NULL);
-    pid = start_server(argv + 1);
+    pid = start_server(server);
     client = connected();
     (void)rgi_seed();
     load(client);
@@ -342,9 +385,7 @@ main(int argc, char **argv)
                   0);
     rgi_check(pthread_create(&threads[CLIENTS], NULL, come_and_go, NULL) == 0);
     wait_for_everybody();
-    printf("longest reply before %.1f ms\n",
-           (double)atomic_load(&longest_ns) / 1e6);
-    atomic_store(&longest_ns, 0);
+    before_ns = atomic_exchange(&longest_ns, 0);
     for (unsigned i = 0; i < sizeof(workers) / sizeof(workers[0]); i++) {
         change_workers(client, workers[i]);
         wait_for_everybody();
@@ -353,11 +394,9 @@ main(int argc, char **argv)
     for (unsigned i = 0; i < CLIENTS + 1; i++)
         pthread_join(threads[i], NULL);
     check_all(client);
+    report(client, before_ns);
     redisFree(client);
     stop_server(pid);
-    printf("%" PRIu64 " keys, %" PRIu64 " connections, longest reply %.1f ms\n",
-           keys_count, (uint64_t)atomic_load(&connections),
-           (double)atomic_load(&longest_ns) / 1e6);
     free(acknowledged);
     return 0;
 }

@@ -330,7 +330,49 @@ agrees_with_a_plain_table(void)
     store_clear(&store);
 }
 
+/* Of many keys, those of one slot: half of them expire. */
+static void
+a_slot_moves_with_its_keys_and_deadlines(void)
+{
+    struct store from = {0};
+    struct store to = {0};
+    struct store_entry *entries;
+    char key[32];
+    uint64_t expiring = 0;
+    uint32_t slot = store_slot(store_hash(BYTES("key:0")));
+    size_t moved = 0;
+
+    rgi_check(store_take_slot(&from, slot, &expiring) == NULL);
+    for (int i = 0; i < 20000; i++) {
+        snprintf(key, sizeof(key), "key:%d", i);
+        put(&from, key, bytes_of(key),
+            i % 2 ? RGM_NEVER : (uint64_t)(1000 + i));
+        moved += store_slot(store_hash(bytes_of(key))) == slot;
+    }
+    put(&to, "other", BYTES("x"), 5000);
+    entries = store_take_slot(&from, slot, &expiring);
+    rgi_check(entries != NULL && expiring > 0 && expiring < moved);
+    rgi_check(store_count(&from) == 20000 - moved);
+    rgi_check(from.heap_count == 10000 - expiring);
+    rgi_check(find(&from, "key:0", 0) == NULL);
+    rgi_check(store_put_slot(&to, slot, entries, expiring) == 0);
+    rgi_check(store_count(&to) == moved + 1);
+    rgi_check(holds(&to, "key:0", 1000, BYTES("key:0")));
+    rgi_check(store_next_expiry(&to) == 1000);
+    rgi_check(find(&to, "key:0", 1001) == NULL);
+    rgi_check(store_remove_expired(&to, RGM_NEVER - 1, SIZE_MAX) == expiring);
+    rgi_check(store_remove_expired(&from, RGM_NEVER - 1, SIZE_MAX) ==
+              10000 - expiring);
+    put(&from, "key:0", BYTES("new"), RGM_NEVER);
+    entries = store_take_slot(&from, slot, &expiring);
+    rgi_check(expiring == 0);
+    store_drop_slot(entries);
+    store_clear(&from);
+    store_clear(&to);
+}
+
 #define CASES(X)                                                               \
+    X(store, a_slot_moves_with_its_keys_and_deadlines)                         \
     X(store, put_get_delete)                                                   \
     X(store, bytes_may_be_zero)                                                \
     X(store, hashes_may_collide)                                               \
