@@ -126,15 +126,22 @@ rgi_deadline_settle(struct rgm_worker *worker, struct rgm_request *request)
 void
 rgi_deadlines_arm(struct rgm_worker *worker)
 {
-    uint64_t now_ns = 0;
+    uint64_t now_ns = 0; /* read once, if anything is there */
     struct rgi_timer *timer;
 
     while ((timer = rgi_timers_pop(&worker->deadlines)) != NULL) {
         struct rgm_request *request = timed_by(timer);
 
+        if (timer->kind == RGI_TIMER_TIMEOUT ? rgi_timeout_is_over(timer)
+                                             : rgi_request_is_over(request))
+            continue; /* ready at once: no clock, no timer */
+        if (now_ns == 0)
+            now_ns = worker->provider->ops->now(worker->provider);
+        if (timer->kind == RGI_TIMER_TIMEOUT) {
+            rgi_timeout_arm(worker, timer, now_ns);
+            continue;
+        }
         if (request->asker_flags & RGI_ASKED_AFTER) {
-            if (now_ns == 0)
-                now_ns = worker->provider->ops->now(worker->provider);
             request->deadline_ns = after(now_ns, request->deadline_ns);
             request->asker_flags ^= RGI_ASKED_AFTER | RGI_ASKED_AT;
         }

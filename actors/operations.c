@@ -112,6 +112,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_lease_holders_start(worker, operation);
     if (operation->kind == RGM_OP_JOB)
         return rgi_job_start(worker, operation);
+    if (operation->kind == RGM_OP_TIMEOUT)
+        return rgi_timeout_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -193,6 +195,10 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
     }
     if (operation->kind == RGM_OP_ACQUIRE) {
         rgi_acquire_cancel(worker, operation);
+        return;
+    }
+    if (operation->kind == RGM_OP_TIMEOUT) {
+        rgi_timeout_cancel(worker, operation);
         return;
     }
     if (operation->kind == RGM_OP_JOB) {
@@ -354,6 +360,10 @@ rgi_timers_turn(struct rgm_worker *worker)
 
         if (timer->kind == RGI_TIMER_DEADLINE) {
             waits |= rgi_deadline_expired(worker, timer);
+            continue;
+        }
+        if (timer->kind == RGI_TIMER_TIMEOUT) {
+            rgi_timeout_expired(worker, timer);
             continue;
         }
         rgi_count(worker, timers_fired);

@@ -57,6 +57,7 @@
     (RGI_ASKED_CHILD | RGI_ASKED_TIMED | RGI_ASKED_EXPIRED)
 #define RGI_ASKED_SHARDED 0x200 /* through a shard: has a hash */
 #define RGI_ASKED_STAYS 0x400   /* the library's own: no stop cancels it */
+#define RGI_ASKED_ABANDONED 0x800 /* nobody is told: its asker is the janitor */
 
 enum rgi_request_life {
     RGI_REQUEST_HOME,       /* the user's */
@@ -109,6 +110,14 @@ rgi_holder(const struct rgm_message *message)
 }
 
 /* ---- its life: the asker's worker ---- */
+
+/* Whether its answer is here, or on its way and cannot be stopped any more. */
+static inline bool
+rgi_request_is_over(const struct rgm_request *request)
+{
+    return request->life == RGI_REQUEST_ANSWERED ||
+           rgi_holder(&request->message) == RGI_HOLDER_HOME;
+}
 
 static inline bool
 rgi_request_is_home(const struct rgm_request *request)

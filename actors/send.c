@@ -617,6 +617,8 @@ void
 rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
                      struct rgm_request *request)
 {
+    if (request->asker_flags & RGI_ASKED_ABANDONED)
+        actor = &worker->janitor; /* it was home when it was given up */
     if (actor->flags & RGI_ACTOR_LOST) {
         if (rgi_is_watch(request))
             rgi_watch_unheard(worker, request);

@@ -36,6 +36,7 @@ rgi_worker_drain(struct rgm_worker *worker)
     worker->draining = true;
     rgi_actors_retire(worker);
     rgi_operate_close(worker);
+    rgi_requests_cancel(worker, &worker->janitor.scope); /* was given up */
     rgi_force_waited(worker);
 }
 

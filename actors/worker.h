@@ -701,7 +701,11 @@ rgi_name_remove(struct rgm_operation *operation)
 /* ---- deadline.c ---- */
 
 /* What a timer of the worker's is for; rgi_timer.kind. */
-enum rgi_timer_kind { RGI_TIMER_SLEEP, RGI_TIMER_DEADLINE };
+enum rgi_timer_kind {
+    RGI_TIMER_SLEEP,
+    RGI_TIMER_DEADLINE,
+    RGI_TIMER_TIMEOUT
+};
 
 /* What no other runtime's deadlines have. */
 uint64_t rgi_domain(const struct rgm_worker *worker);
@@ -723,6 +727,20 @@ bool rgi_deadline_expired(struct rgm_worker *worker, struct rgi_timer *timer);
 /* When a request that this worker holds expires, or RGM_NEVER. */
 uint64_t rgi_deadline_of(struct rgm_worker *worker,
                          const struct rgm_request *request);
+
+/* ---- abandon.c ---- */
+
+int rgi_timeout_start(struct rgm_worker *worker,
+                      struct rgm_operation *operation);
+bool rgi_timeout_is_over(struct rgi_timer *timer);
+/* Its request has to wait from now on. */
+void rgi_timeout_arm(struct rgm_worker *worker, struct rgi_timer *timer,
+                     uint64_t now_ns);
+void rgi_timeout_expired(struct rgm_worker *worker, struct rgi_timer *timer);
+void rgi_timeout_cancel(struct rgm_worker *worker,
+                        struct rgm_operation *operation);
+void rgi_timeout_abandoned(struct rgm_worker *worker,
+                           struct rgm_operation *operation);
 
 /* ---- family.c ---- */
 

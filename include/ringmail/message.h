@@ -37,6 +37,7 @@ struct rgm_order;
 struct rgm_gather;
 struct rgm_request;
 struct rgm_scope;
+struct rgm_timeout;
 
 /*
  * Where an actor is: worker (10 bits), slot (24), generation (30). By value,
@@ -141,6 +142,7 @@ struct rgm_request {
             struct rgm_request *next;
             struct rgm_request **previous;
         } family; /* asked for another */
+        struct rgm_timeout *wrapper; /* with a timeout */
     } with;
     struct rgm_gather *gather;
     uint32_t asker_flags;
@@ -229,13 +231,16 @@ RGM_API void rgm_request_to(struct rgm_request *request,
 #define RGM_REQUEST_(t, late)                                                 \
     RGM_TYPE_(t, request, offsetof(struct rgm_request, message),              \
               RGM_KIND_REQUEST, late, NULL)                                   \
+    RGM_PREPARE_(t)                                                           \
+    RGM_TYPE_HELPERS_(t, request)
+
+#define RGM_PREPARE_(t)                                                       \
     __attribute__((unused)) static inline void t##_prepare(                   \
         struct t *request_, struct rgm_address to)                            \
     {                                                                         \
         rgm_init(&t##_type, request_);                                        \
         rgm_request_to(&request_->request, to);                               \
-    }                                                                         \
-    RGM_TYPE_HELPERS_(t, request)
+    }
 
 #define RGM_TYPE_OBJECT_(t, header_offset, kind, late, returned)              \
     const struct rgm_message_type t##_type = {                                \

@@ -4,6 +4,7 @@
 
 /* ringmail.h - everything: include this, or only what you use. */
 
+#include <ringmail/abandon.h>
 #include <ringmail/acquire.h>
 #include <ringmail/actor.h>
 #include <ringmail/base.h>
