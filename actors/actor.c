@@ -183,6 +183,7 @@ begin_stopping(struct rgm_worker *worker, struct rgm_actor *actor)
     rgi_withdraw_all(worker, actor);
     if (!(actor->flags & RGI_ACTOR_ENDING)) {
         actor->flags |= RGI_ACTOR_ENDING;
+        rgi_scopes_end(worker, actor);
         rgi_requests_cancel(worker, &actor->scope);
     }
     deliver_line(worker, actor); /* mail turns home, answers are delivered */
@@ -263,7 +264,7 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
         settled(actor);
     if (actor->life == RGI_LIFE_STOPPING) {
         begin_stopping(worker, actor);
-        if (actor->out_count == 0 && !actor->ready)
+        if (actor->out_count == 0 && actor->scopes == NULL && !actor->ready)
             end_life(worker, actor);
     }
     worker->running = NULL;

@@ -207,6 +207,8 @@ control_home(struct rgm_worker *worker, struct rgm_message *message)
     } else if (message->control == RGI_CONTROL_WATCH ||
                message->control == RGI_CONTROL_DOWN) {
         rgi_watch_control(worker, message);
+    } else if (message->control == RGI_CONTROL_SCOPE_ORDER) {
+        rgi_scope_control(worker, message);
     } else { /* a spawn: its sender looks at it */
         message->state = RGI_MESSAGE_HOME;
         worker->messages_out--;

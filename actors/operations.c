@@ -20,6 +20,8 @@
 
 #include <ringmail/job.h>
 
+#include <ringmail/scope.h>
+
 #include "capabilities/operation.h"
 
 #define LATE_NS RGM_NS_PER_MS
@@ -75,6 +77,7 @@ rgi_is_cleanup(const struct rgm_message *message)
                                  struct rgm_operation, request.message);
     return operation->kind == RGM_OP_CLOSE ||
            operation->kind == RGM_OP_SHUTDOWN ||
+           operation->kind == RGM_OP_SCOPE_CLOSE ||
            operation->kind == RGM_OP_CANCEL ||
            operation->kind == RGM_OP_RETIME ||
            operation->kind == RGM_OP_FILE_ADVISE ||
@@ -114,6 +117,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_job_start(worker, operation);
     if (operation->kind == RGM_OP_TIMEOUT)
         return rgi_timeout_start(worker, operation);
+    if (operation->kind == RGM_OP_SCOPE_CLOSE)
+        return rgi_scope_close_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -201,6 +206,8 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_timeout_cancel(worker, operation);
         return;
     }
+    if (operation->kind == RGM_OP_SCOPE_CLOSE)
+        return; /* clean-up */
     if (operation->kind == RGM_OP_JOB) {
         rgi_job_cancel(worker, operation);
         return;
@@ -248,11 +255,11 @@ is_at_provider(const struct rgm_worker *worker,
 }
 
 static void
-lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
+lose_asked_in(struct rgm_worker *worker, struct rgm_link *list)
 {
-    struct rgm_link *link = actor->scope.next;
+    struct rgm_link *link = list->next;
 
-    while (link != &actor->scope) {
+    while (link != list) {
         struct rgm_request *request =
             rgi_container_of(link, struct rgm_request, scope.link);
 
@@ -265,8 +272,17 @@ lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
         worker->operations_out--;
         worker->messages_out--;
         rgi_request_lost(worker, request);
-        link = actor->scope.next; /* others may have left with it */
+        link = list->next; /* others may have left with it */
     }
+}
+
+static void
+lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    lose_asked_in(worker, &actor->scope);
+    for (struct rgm_scope *scope = actor->scopes; scope != NULL;
+         scope = scope->next)
+        lose_asked_in(worker, &scope->requests);
 }
 
 /* The header is ours, whoever writes to the rest: it tells the asker. */

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include <ringmail/scope.h>
+
 #include "capabilities/operation.h"
 
 /* ---- records ---- */
@@ -322,32 +324,63 @@ check_at_home(const struct rgm_request *request)
 static int
 special_check(const struct rgm_actor *self, const struct rgm_request *request)
 {
-    if (request->asker_flags & (RGI_ASKED_AT | RGI_ASKED_AFTER))
-        return rgi_deadline_check(self->worker, request);
-    return 0;
+    uint32_t timed = RGI_ASKED_AT | RGI_ASKED_AFTER;
+    int status = 0;
+
+    if (request->asker_flags & RGI_ASKED_SCOPED &&
+        !rgi_is_cleanup(&request->message))
+        status = rgi_scope_check(self, request->scope.named);
+    if (status == 0 && request->asker_flags & timed)
+        status = rgi_deadline_check(self->worker, request);
+    return status;
+}
+
+/* The scope it is to be in, or the actor's own. The name gives way to a link. */
+static struct rgm_link *
+scope_of(struct rgm_actor *self, struct rgm_request *request, int status)
+{
+    struct rgm_link *list = &self->scope;
+
+    if (!(request->asker_flags & RGI_ASKED_SCOPED))
+        return list;
+    if (status == 0 && request->scope.named->runtime != NULL &&
+        !rgi_is_cleanup(&request->message))
+        list = &request->scope.named->requests;
+    request->scope.link = (struct rgm_link){NULL, NULL};
+    request->asker_flags &= ~(uint32_t)RGI_ASKED_SCOPED;
+    return list;
 }
 
 static int
-special_begin(struct rgm_actor *self, struct rgm_request *request)
+special_begin(struct rgm_actor *self, struct rgm_request *request,
+              struct rgm_link **ret_list)
 {
     int status = special_check(self, request);
 
+    *ret_list = scope_of(self, request, status);
     if (status != 0)
         request->asker_flags = 0;
-    else if (request->deadline_ns != RGM_NEVER)
+    else if (request->asker_flags & (RGI_ASKED_AT | RGI_ASKED_AFTER) &&
+             request->deadline_ns != RGM_NEVER)
         rgi_deadline_begin(self->worker, request);
     return status;
 }
 
-/* Everything an actor has out is in its list, for its end to reach. */
-static inline void
+/* Everything an actor has out is in a list of its, for its end to reach. */
+static inline int
 scope_join(struct rgm_actor *self, struct rgm_request *request,
            rgm_answer_function *answer)
 {
+    struct rgm_link *list = &self->scope;
+    int status = 0;
+
+    if (__builtin_expect(request->asker_flags != 0, 0))
+        status = special_begin(self, request, &list);
     request->asker = self;
     request->answer = answer;
-    rgi_list_push_back(&self->scope, &request->scope.link);
+    rgi_list_push_back(list, &request->scope.link);
     self->out_count++;
+    return status;
 }
 
 /* Returns: 0, or what it is to be answered with at once. */
@@ -361,11 +394,8 @@ ask_begin(struct rgm_actor *self, struct rgm_request *request,
     header_set(&request->message, self, RGI_AT_ROAD);
     request->message.holder = (uint16_t)self->worker->number;
     count_sent(self->worker, rgm_address_worker(request->message.to));
-    scope_join(self, request, answer);
     rgi_request_goes(request);
-    if (__builtin_expect(request->asker_flags != 0, 0))
-        return special_begin(self, request);
-    return 0;
+    return scope_join(self, request, answer);
 }
 
 void
@@ -576,11 +606,11 @@ gather_one(struct rgm_actor *actor, struct rgm_request *request)
 
 /* Answers that have come, but wait in an order behind one that is lost. */
 static void
-drop_ordered(struct rgm_actor *actor)
+drop_ordered_in(struct rgm_actor *actor, struct rgm_link *list)
 {
-    struct rgm_link *link = actor->scope.next;
+    struct rgm_link *link = list->next;
 
-    while (link != &actor->scope) {
+    while (link != list) {
         struct rgm_request *request =
             rgi_container_of(link, struct rgm_request, scope.link);
 
@@ -588,6 +618,15 @@ drop_ordered(struct rgm_actor *actor)
         if (request->asker_flags & RGI_ASKED_ARRIVED)
             scope_leave(actor, request);
     }
+}
+
+static void
+drop_ordered(struct rgm_actor *actor)
+{
+    drop_ordered_in(actor, &actor->scope);
+    for (struct rgm_scope *scope = actor->scopes; scope != NULL;
+         scope = scope->next)
+        drop_ordered_in(actor, &scope->requests);
 }
 
 /* The asker is stopped by force: it hears of nothing any more, and its memory

@@ -81,6 +81,11 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
     case RGI_CONTROL_SLOT:
         rgi_acquire_arrived(worker, message);
         break;
+    case RGI_CONTROL_SCOPE_ORDER:
+    case RGI_CONTROL_SCOPE_TIE:
+    case RGI_CONTROL_SCOPE_UNTIE:
+        rgi_scope_control(worker, message);
+        break;
     case RGI_CONTROL_CANCEL:
     case RGI_CONTROL_CANCEL_HOME:
         rgi_cancel_arrived(worker, message);

@@ -55,6 +55,9 @@ enum rgi_control {
     RGI_CONTROL_SLOT,       /* a pool slot for an acquire; see acquire.c */
     RGI_CONTROL_CANCEL,     /* looks for the request it lies in */
     RGI_CONTROL_CANCEL_HOME, /* and has done so */
+    RGI_CONTROL_SCOPE_ORDER, /* a scope was cancelled elsewhere */
+    RGI_CONTROL_SCOPE_TIE,   /* ties a scope to another worker's */
+    RGI_CONTROL_SCOPE_UNTIE,
     RGI_CONTROL_LEASE,      /* a worker lease is released */
     RGI_CONTROL_WATCH,      /* a watcher, for the actor addressed; ordinary */
     RGI_CONTROL_TASK,       /* stop the actor of a task */
@@ -180,7 +183,7 @@ enum rgi_life {
     RGI_LIFE_STOPPED
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(struct rgm_actor) == 80,
+_Static_assert(sizeof(void *) != 8 || sizeof(struct rgm_actor) == 88,
                "an idle actor costs what it did");
 
 #define RGI_ACTOR_STARTS 0x01  /* `started` has not run yet */
@@ -741,6 +744,17 @@ void rgi_timeout_cancel(struct rgm_worker *worker,
                         struct rgm_operation *operation);
 void rgi_timeout_abandoned(struct rgm_worker *worker,
                            struct rgm_operation *operation);
+
+/* ---- scope.c ---- */
+
+/* May this actor ask in the scope? 0, -EINVAL, or -ECANCELED. */
+int rgi_scope_check(const struct rgm_actor *self,
+                    const struct rgm_scope *scope);
+int rgi_scope_close_start(struct rgm_worker *worker,
+                          struct rgm_operation *operation);
+/* An actor stops: what it has open is cancelled and closed. */
+void rgi_scopes_end(struct rgm_worker *worker, struct rgm_actor *actor);
+void rgi_scope_control(struct rgm_worker *worker, struct rgm_message *node);
 
 /* ---- family.c ---- */
 

@@ -108,7 +108,8 @@ void rgi_operation_cancel(struct rgm_operation *operation,
     (UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE |            \
      UINT64_C(1) << RGM_OP_RESIZE | UINT64_C(1) << RGM_OP_JOB |               \
      UINT64_C(1) << RGM_OP_LEASE_HOLDERS | UINT64_C(1) << RGM_OP_CANCEL |     \
-     UINT64_C(1) << RGM_OP_RETIME | UINT64_C(1) << RGM_OP_TIMEOUT)
+     UINT64_C(1) << RGM_OP_RETIME | UINT64_C(1) << RGM_OP_TIMEOUT |           \
+     UINT64_C(1) << RGM_OP_SCOPE_CLOSE)
 
 /* Whether the worker carries it out itself, and no provider ever sees it. */
 static inline bool

@@ -68,6 +68,7 @@ struct rgm_actor {
     struct rgm_message *mail_last;
     struct rgm_actor *ready_next;
     struct rgm_link scope;   /* requests that a stop has to reach */
+    struct rgm_scope *scopes; /* open, likewise */
     uint32_t out_count;      /* requests out */
     uint32_t kept_first;     /* first token of a kept request, 0 none */
     uint8_t life;            /* enum rgi_life */

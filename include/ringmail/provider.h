@@ -49,6 +49,7 @@ enum rgm_operation_kind {
     RGM_OP_CANCEL, /* likewise: commands for an operation */
     RGM_OP_RETIME,
     RGM_OP_TIMEOUT, /* the worker's own, too */
+    RGM_OP_SCOPE_CLOSE,
     RGM_OP_FILE_OPEN,
     RGM_OP_FILE_READ,
     RGM_OP_FILE_WRITE,

@@ -23,6 +23,7 @@
 #include <ringmail/resize.h>
 #include <ringmail/resolve.h>
 #include <ringmail/runtime.h>
+#include <ringmail/scope.h>
 #include <ringmail/shards.h>
 #include <ringmail/scripted.h>
 #include <ringmail/stepper.h>
