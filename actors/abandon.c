@@ -25,10 +25,6 @@
 
 #include "capabilities/operation.h"
 
-static const struct rgm_message_type timeout_type = {
-    "rgm_timeout", sizeof(struct rgm_timeout),
-    offsetof(struct rgm_request, message), RGM_KIND_OPERATION, 1, NULL};
-
 static inline struct rgm_timeout *
 timeout_of(struct rgm_operation *operation)
 {
@@ -47,7 +43,7 @@ timer_of(struct rgm_timeout *timeout)
 static bool
 is_timeout(const struct rgm_request *request)
 {
-    return request->message.type == &timeout_type;
+    return request->message.type == &rgi_type_timeout;
 }
 
 /* ---- giving up ---- */
@@ -125,18 +121,6 @@ rgm_abandon_request(struct rgm_actor *self, struct rgm_request *request)
 }
 
 /* ---- timeouts ---- */
-
-void
-rgm_timeout_prepare(struct rgm_timeout *timeout, struct rgm_actor *self,
-                    struct rgm_request *request, uint64_t duration_ns,
-                    rgm_answer_function *release)
-{
-    rgi_operation_prepare(&timeout->operation, RGM_OP_TIMEOUT, &timeout_type,
-                          rgm_worker_address(self->worker->number));
-    timeout->inner = request;
-    timeout->release = release;
-    timeout->duration_ns = duration_ns;
-}
 
 static void
 done(struct rgm_worker *worker, struct rgm_timeout *timeout, int status)

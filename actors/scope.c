@@ -36,10 +36,6 @@ enum scope_state {
 
 static const struct rgm_message_type node_type = {
     "scope", sizeof(struct rgm_message), 0, RGM_KIND_CONTROL, 0, NULL};
-static const struct rgm_message_type close_type = {
-    "rgm_scope_close", sizeof(struct rgm_scope_close),
-    offsetof(struct rgm_request, message), RGM_KIND_OPERATION, 1, NULL};
-
 struct rgm_scope rgm_scope_never;
 
 /* scope-flag: publishes what the first canceller did before; observes it, when
@@ -217,15 +213,6 @@ rgm_scope_close_now(struct rgm_actor *self, struct rgm_scope *scope)
         return -EBUSY;
     finish(self->worker, scope);
     return 0;
-}
-
-void
-rgm_scope_close_prepare(struct rgm_scope_close *close, struct rgm_actor *self,
-                        struct rgm_scope *scope)
-{
-    rgi_operation_prepare(&close->operation, RGM_OP_SCOPE_CLOSE, &close_type,
-                          rgm_worker_address(self->worker->number));
-    close->scope = scope;
 }
 
 int

@@ -41,6 +41,8 @@ extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
 extern const struct rgm_message_type rgi_type_resize;
 extern const struct rgm_message_type rgi_type_lease_holders;
+extern const struct rgm_message_type rgi_type_timeout;
+extern const struct rgm_message_type rgi_type_scope_close;
 extern const struct rgm_message_type rgi_type_cancellation;
 extern const struct rgm_message_type rgi_type_retiming;
 extern const struct rgm_message_type rgi_type_file_open;
