@@ -3,6 +3,7 @@
 /* ring_test.c - does the ring provider keep the contract? */
 
 #include "conformance/acquire_cases.h"
+#include "conformance/cancel_cases.h"
 #include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
@@ -22,6 +23,7 @@
 
 #define SUITES(X)                                                              \
     ACQUIRE_CASES(X, ring_acquire)                                             \
+    CANCEL_CASES(X, ring_cancel)                                               \
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
     FILE_CASES(X, ring_file)                                                   \

@@ -3,6 +3,7 @@
 /* threads_test.c - does the threads provider keep the contract? */
 
 #include "conformance/acquire_cases.h"
+#include "conformance/cancel_cases.h"
 #include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
@@ -22,6 +23,7 @@
 
 #define SUITES(X)                                                              \
     ACQUIRE_CASES(X, threads_acquire)                                          \
+    CANCEL_CASES(X, threads_cancel)                                            \
     CLOCK_CASES(X, threads_clock)                                              \
     CROWD_CASES(X, threads_crowd)                                              \
     FILE_CASES(X, threads_file)                                                \

@@ -139,6 +139,7 @@ RGM_API RGM_MUST_USE int rgm_scope_close_now(struct rgm_actor *self,
  * is under another worker's is closed when nothing is open under it any more; a
  * cancel from above still reaches what is.
  *
+ * Thread: owner.
  * Answer: 0; -EINVAL: it is not open, or not the asker's, or is being closed.
  */
 struct rgm_scope_close {
