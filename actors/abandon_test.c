@@ -388,6 +388,35 @@ clk_15_whichever_is_over_first_withdraws_the_other(void)
     rgi_check(play.released == 0);
 }
 
+/* It completes in the very wait that its time ends. */
+static void
+complete_at_the_deadline(struct fake *fake, uint64_t deadline_ns)
+{
+    if (deadline_ns == 0 || deadline_ns == RGM_NEVER)
+        return;
+    jump(fake, deadline_ns);
+    (void)fake_complete_first(fake, 0);
+}
+
+static void
+clk_09_what_is_finished_beats_a_timeout_that_comes_with_it(void)
+{
+    struct play play = {.duration_ns = RGM_NS_PER_MS};
+    struct script root = {.started = start_with_timeout, .test = &play};
+    struct rgm_runtime_options options = {.workers = 1,
+                                          .provider = &fake_class,
+                                          .spin_us = RGM_SPIN_OFF};
+
+    fake_reset();
+    atomic_store(&virtual_now, START_NS);
+    fake_plan.now = virtual_clock;
+    fake_plan.on_wait = complete_at_the_deadline;
+    now_playing = &play;
+    rig_run_with(&options, &root);
+    rgi_check(play.answers == 1 && play.status == 0 && !play.gone);
+    rgi_check(play.released == 0);
+}
+
 static void
 clk_10_a_clock_that_fails_is_told_apart_from_an_expiry(void)
 {
@@ -483,6 +512,7 @@ a_cancel_of_the_wrapper_is_one_of_the_request(void)
     X(abandon, one_that_is_home_and_not_told_yet_is_given_up_all_the_same)     \
     X(abandon, clk_11_a_timeout_abandons_and_neither_cancels_nor_waits)        \
     X(abandon, clk_15_whichever_is_over_first_withdraws_the_other)             \
+    X(abandon, clk_09_what_is_finished_beats_a_timeout_that_comes_with_it)     \
     X(abandon, clk_10_a_clock_that_fails_is_told_apart_from_an_expiry)         \
     X(abandon, clk_07_a_timeout_of_what_is_ready_is_no_timeout)                \
     X(abandon, clk_12_abandoning_the_wrapper_abandons_both_sides)              \

@@ -462,6 +462,9 @@ line_started(struct robot *self)
         rgi_check(line->questions[i].request.life == RGI_REQUEST_WAITING);
     rgm_cancel(self, &line->questions[1]);
     rgm_cancel(self, &line->questions[LINE - 1]);
+    rgi_check(line->questions[1].request.life != RGI_REQUEST_WAITING);
+    rgi_check(line->questions[2].request.life == RGI_REQUEST_WAITING);
+    rgi_check(line->questions[LINE - 1].request.life != RGI_REQUEST_WAITING);
 }
 
 static void

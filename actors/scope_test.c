@@ -433,6 +433,60 @@ can_07_a_cancel_that_races_a_waiter_is_told_once(void)
     rgi_check(race.told == race.rounds);
 }
 
+/* Cancelled elsewhere while its owner is in a handler: the node is behind it. */
+RGM_ANSWER(robot, rgm_scope_close, closed_after_all);
+
+static void
+closed_after_all(struct robot *self, struct rgm_scope_close *close)
+{
+    struct play *play = test_of(self);
+
+    play->closed = rgm_status(close);
+    memset(&play->root, 0xee, sizeof(play->root));
+    rgm_stop(self);
+}
+
+static void
+close_what_is_cancelled_elsewhere(struct robot *self)
+{
+    struct play *play = test_of(self);
+
+    rgi_check(rgm_scope_open(self, &play->root, NULL) == 0);
+    atomic_store(&play->stage, 1);
+    while (!rgm_scope_is_cancelled(&play->root))
+        sched_yield();
+    rgi_check(rgm_scope_try_close(self, &play->root) == -EBUSY);
+    rgm_scope_close(&play->close, self, &play->root);
+    rgm_ask(self, &play->close,
+            RGM_REPLY(robot, rgm_scope_close, closed_after_all));
+}
+
+static void *
+cancel_it_once(void *argument)
+{
+    struct play *play = argument;
+
+    while (atomic_load(&play->stage) == 0)
+        sched_yield();
+    rgi_check(rgm_scope_cancel(&play->root) == 1);
+    return NULL;
+}
+
+static void
+one_whose_cancel_is_on_its_way_is_not_closed(void)
+{
+    for (int round = 0; round < 20; round++) {
+        struct play play;
+        pthread_t thread;
+
+        play_begin(&play);
+        rgi_check(pthread_create(&thread, NULL, cancel_it_once, &play) == 0);
+        play_run(&play, 1, close_what_is_cancelled_elsewhere, NULL);
+        pthread_join(thread, NULL);
+        rgi_check(play.closed == 0);
+    }
+}
+
 /* -------------------------------------------------------------- other workers */
 
 /* Of worker 1: opens under the root's scope, and waits in it. */
@@ -852,6 +906,7 @@ can_13_protected_work_ends_as_it_does_and_the_hook_runs_once(void)
     X(scope, can_12_a_chain_of_100000_is_cancelled_on_a_small_stack)           \
     X(scope, can_12_who_is_told_may_cancel_another)                            \
     X(scope, can_13_protected_work_ends_as_it_does_and_the_hook_runs_once)     \
+    X(scope, one_whose_cancel_is_on_its_way_is_not_closed)                     \
     X(scope, a_scope_under_another_workers_is_closed_by_a_request)             \
     X(scope, a_stop_cancels_and_closes_what_is_open_also_elsewhere)
 
