@@ -588,13 +588,13 @@ cancel_in_each_order(bool last_answers, unsigned most)
 static void
 can_17_cancel_of_what_is_kept_in_each_order(void)
 {
-    cancel_in_each_order(false, interruptions(3, 5));
+    cancel_in_each_order(false, interruptions(3, 4));
 }
 
 static void
 can_05_cancel_of_what_is_answered_in_each_order(void)
 {
-    cancel_in_each_order(true, interruptions(3, 5));
+    cancel_in_each_order(true, interruptions(3, 4));
 }
 
 /* ---- the end ---- */
@@ -605,7 +605,7 @@ shd_01_stop_in_each_order(void)
 {
     static struct orders orders;
 
-    orders_begin(&orders, interruptions(2, 3));
+    orders_begin(&orders, interruptions(2, 2));
     do {
         struct trio trio;
 
