@@ -40,6 +40,8 @@ struct agent {
     bool acquiring;
     struct rgm_job work; /* on a thread of the pool */
     bool working;
+    struct rgm_down down; /* of somebody it watches */
+    bool watching;
     struct rgm_worker_lease lease; /* this worker is needed, for a while */
 
     enum link_state link;
@@ -62,6 +64,7 @@ RGM_ANSWER(agent, job, agent_answered);
 RGM_ANSWER(agent, rgm_sleep, agent_tick);
 RGM_ANSWER(agent, rgm_acquire, agent_acquired);
 RGM_ANSWER(agent, rgm_job, agent_worked);
+RGM_ANSWER(agent, rgm_down, agent_told);
 RGM_ANSWER(agent, rgm_connect, agent_connected);
 RGM_ANSWER(agent, rgm_write, agent_written);
 RGM_ANSWER(agent, rgm_read, agent_has_read);
@@ -372,6 +375,32 @@ agent_worked(struct agent *self, struct rgm_job *job)
     soak_count(self->soak->counts.worked);
 }
 
+/* Each watch is answered once: by an end, or because nobody watches any more. */
+static void
+watch_somebody(struct agent *self)
+{
+    struct rgm_address who = somebody(self);
+
+    if (self->watching) {
+        rgm_demonitor(self, &self->down);
+        return;
+    }
+    if (who.bits == 0 || rgm_address_same(who, rgm_self(self)))
+        return;
+    self->watching = true;
+    rgm_monitor(self, &self->down, who, RGM_REPLY(agent, rgm_down,
+                                                  agent_told));
+}
+
+static void
+agent_told(struct agent *self, struct rgm_down *down)
+{
+    rgi_check(self->watching);
+    rgi_check(rgm_status(down) == 0 || rgm_status(down) == -ECANCELED);
+    self->watching = false;
+    soak_count(self->soak->counts.told);
+}
+
 /* A lease keeps the worker; refused when that is retiring already. */
 static void
 hold_the_worker(struct agent *self)
@@ -541,6 +570,10 @@ act(struct agent *self)
         if (soak_pick(&self->random, 8) == 0)
             hold_the_worker(self);
         break;
+    case 10:
+        if (soak_pick(&self->random, 4) == 0)
+            watch_somebody(self);
+        break;
     case 9:
         if (soak_pick(&self->random, 4) == 0)
             begin_work(self);
@@ -598,6 +631,7 @@ agent_stopped(struct agent *self)
     struct soak_counts *counts = &self->soak->counts;
 
     rgi_check(self->asked == self->answered);
+    rgi_check(!self->watching && !self->working && !self->acquiring);
     rgm_view_drop(&self->held);
     rgm_worker_lease_release(&self->lease);
     rgi_check(rgm_socket_drop(&self->actor, &self->stream.socket) == 0);

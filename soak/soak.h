@@ -46,6 +46,7 @@ struct soak_counts {
     uint64_t views;        /* delivered, and found to be what was sent */
     uint64_t acquired;     /* slots that were waited for, or not */
     uint64_t worked;       /* jobs of the pool's threads */
+    uint64_t told;         /* of ends, or that a watch is over */
     uint64_t leases;       /* of workers */
     uint64_t ticks;        /* timers that fired */
     uint64_t connected, served; /* connections: dialled, accepted */

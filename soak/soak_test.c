@@ -240,13 +240,14 @@ print_counts(const struct soak_counts *counts)
             " forwarded, %" PRIu64 " kept, %" PRIu64 " withdrawn, %" PRIu64
             " cancels, %" PRIu64 " unanswered\n"
             "# %" PRIu64 " parcels, %" PRIu64 " views, %" PRIu64
-            " acquired, %" PRIu64 " worked, %" PRIu64 " worker leases, %" PRIu64
+            " acquired, %" PRIu64 " worked, %" PRIu64 " told, %" PRIu64
+            " worker leases, %" PRIu64
             " ticks, %" PRIu64 " connections, %" PRIu64 " bytes echoed\n"
             "# longest answer of a worker that slept: %" PRIu64 " us\n",
             counts->lives, counts->asked, counts->forwarded, counts->kept,
             counts->withdrawn, counts->cancelled, counts->unanswered,
             counts->parcels_sent, counts->views, counts->acquired,
-            counts->worked, counts->leases, counts->ticks,
+            counts->worked, counts->told, counts->leases, counts->ticks,
             counts->connected, counts->echoed,
             (uint64_t)(counts->longest_ping_ns / RGM_NS_PER_US));
 }
