@@ -240,22 +240,31 @@ third_asks(struct robot *self)
     struct rgm_shard *shard = &stage.keepers[2]->shard;
 
     for (uint32_t i = 0; i < STAGE_SLOTS; i++)
-        rgi_check(rgm_shard_owner(shard, stage_hash(i)) == 0);
+        rgi_check(rgm_shard_owner(shard, stage_hash(i)) ==
+                  rgm_shard_owner(map(), stage_hash(i)));
     stop_all(self);
+}
+
+/* It hears of these moves, and leaves after them. */
+static void
+deal_and_leave(struct robot *self)
+{
+    rgi_check(case_of(self)->status == 0);
+    deal(self, 2, 1);
 }
 
 static void
 deal_without_the_third(struct robot *self)
 {
     rgi_check(case_of(self)->status == 0);
-    deal(self, 2, 1); /* its map is of two owners */
+    deal(self, 2, 2);
 }
 
 static void
 deal_with_the_third(struct robot *self)
 {
     rgi_check(case_of(self)->status == 0);
-    deal(self, 3, 1);
+    deal(self, 3, 2);
 }
 
 static void
@@ -274,7 +283,7 @@ who_comes_again_knows_what_has_moved_meanwhile(void)
 {
     struct shards_case test = {
         .workers = 3,
-        .steps = {spawn_and_deal_two, deal_without_the_third,
+        .steps = {spawn_and_deal_two, deal_and_leave, deal_without_the_third,
                   deal_with_the_third, ask_by_the_third},
     };
 
