@@ -617,6 +617,34 @@ can_15_slot_on_its_way_beats_a_cancel(struct stage *stage)
     finish(stage, pool);
 }
 
+/* The record waits on worker 1; its asker, on worker 0, cancels it there. */
+void
+can_17_wait_on_another_worker_is_cancelled(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, 16);
+    struct acquire_step step, behind;
+    struct rgm_lease lease;
+
+    stage->options.workers = 2;
+    stage_open(stage);
+    for (unsigned i = 0; i < 20; i++) {
+        take(pool, &lease);
+        step_clear(&step);
+        rgm_pool_acquire(&step.op, rgm_worker_address(1), pool);
+        stage_begin_on(stage, 0, &step);
+        begin_on(stage, 1, &behind, pool);
+        if (i % 2)
+            (void)stage_counters(stage);
+        stage_cancel_on(stage, 0, &step);
+        rgi_check(stage_end(stage, &step) == -ECANCELED);
+        rgi_check(step.op.lease.block == NULL);
+        drop(&lease);
+        end_with_slot(stage, &behind);
+        drop(&behind.op.lease);
+    }
+    finish(stage, pool);
+}
+
 struct racer {
     struct rgm_lease lease;
     uint64_t pause;

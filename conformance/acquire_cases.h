@@ -23,6 +23,7 @@
     X(suite, stop_ends_the_waits)                                              \
     X(suite, waits_for_several_pools_are_apart)                                \
     X(suite, can_15_slot_on_its_way_beats_a_cancel)                            \
+    X(suite, can_17_wait_on_another_worker_is_cancelled)                       \
     X(suite, cancel_races_with_the_slot)
 
 ACQUIRE_CASES(CONFORM_DECLARE, acquire)

@@ -152,8 +152,10 @@ static void *
 wait_elsewhere(void *argument)
 {
     struct other *other = argument;
+    uint32_t slot;
 
-    wait_in_line(other->pool, &other->waiter);
+    rgi_check(rgi_pool_wait(other->pool, &other->waiter.taker, &slot) ==
+              -EAGAIN);
     return NULL;
 }
 
@@ -163,7 +165,7 @@ static void
 mbx_09_lent_slots_are_returned_by_their_ring(void)
 {
     struct rgm_pool *pool = make_pool(64);
-    struct other other = {.pool = pool};
+    struct other other = {.pool = pool, .waiter.taker.hand = served};
     struct crowd crowd = {0};
     pthread_t thread;
 
