@@ -353,6 +353,7 @@ may_sleep(struct rgi_ring_provider *p, uint64_t *deadline_ns,
     uint64_t now_ns;
 
     if (*deadline_ns == 0 || p->done.first != NULL || !p->bell_armed ||
+        rgi_pooled_is_fed(p) || /* by ourselves, with no bell */
         rgi_ring_has_completions(&p->ring))
         return false;
     *ret_timeout_ns = RGM_NEVER;
