@@ -142,6 +142,11 @@ full  cancel-closing         actors cancel clean/4 -DASKS=1 -DMAXFWD=3 -DCLOSING
 full  cancel-chain           actors cancel clean/43 -DASKS=1 -DMAXFWD=6
 full  cancel-loops           actors cancel clean/4 -DASKS=1 -DMAXFWD=2 -DCLOSING
 quick cancel-all             actors cancel clean/4 -DASKS=1 -DMAXFWD=2 -DCLOSING
+quick family-all             actors family clean/13
+quick family-loops           actors family clean/13
+quick family-not-cancelled   actors family assertion -DMUT_NOT_CANCELLED
+quick family-stays-linked    actors family assertion/child_out -DMUT_STAYS_LINKED
+quick family-seen-both       actors family assertion/node_out -DW_BOTH
 quick cancel-early-delivery  actors cancel assertion/node_links -DASKS=1 -DMUT_EARLY_DELIVERY
 quick cancel-forward-loses   actors cancel assertion/cancel_asked -DASKS=1 -DMUT_FORWARD_LOSES
 quick cancel-holder-kept     actors cancel assertion -DASKS=1 -DMUT_NO_HOLDER
