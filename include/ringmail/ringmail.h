@@ -18,6 +18,7 @@
 #include <ringmail/job.h>
 #include <ringmail/lease.h>
 #include <ringmail/message.h>
+#include <ringmail/package.h>
 #include <ringmail/packet.h>
 #include <ringmail/provider.h>
 #include <ringmail/resize.h>
