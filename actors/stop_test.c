@@ -698,7 +698,7 @@ resize_for_ever(void *argument)
 static void
 shd_08_force_while_workers_come_and_go(void)
 {
-    uint64_t rounds = 20 + rgi_scale(2000);
+    uint64_t rounds = rgi_scale(30000);
 
     for (uint64_t i = 0; i < rounds; i++) {
         struct ending ending = {.told = 0};
