@@ -116,6 +116,8 @@ deliver_one(struct rgm_worker *worker, struct rgm_actor *actor,
         rgi_deliver_cancelled(worker, actor, message);
     else if (actor->life == RGI_LIFE_RUNNING)
         handle_mail(worker, actor, message);
+    else if (actor->life == RGI_LIFE_FROZEN)
+        rgi_move_collect(actor, message);
     else
         dead_letter(worker, message, -ESRCH);
     rgi_count(worker, deliveries);
@@ -180,6 +182,7 @@ __attribute__((noinline)) static void
 begin_stopping(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     actor->flags &= (uint8_t)~RGI_ACTOR_RETIRES;
+    rgi_move_give_up(worker, actor);
     rgi_withdraw_all(worker, actor);
     if (!(actor->flags & RGI_ACTOR_ENDING)) {
         actor->flags |= RGI_ACTOR_ENDING;
@@ -193,7 +196,7 @@ begin_stopping(struct rgm_worker *worker, struct rgm_actor *actor)
 static void
 leave_memory(struct rgm_worker *worker, struct rgm_actor *actor)
 {
-    size_t size_bytes = actor->dispatch->behaviour->size_bytes;
+    size_t size_bytes = rgi_actor_bytes(actor->dispatch->behaviour);
 
     if (actor->flags & RGI_ACTOR_LOST)
         rgi_slab_lose(actor, size_bytes);
@@ -214,6 +217,8 @@ end_life(struct rgm_worker *worker, struct rgm_actor *actor)
         behaviour->stopped(actor);
     rgi_end_tell(worker, actor);
     rgi_slots_release(&worker->slots, rgi_address_slot(actor->address), true);
+    if (actor->flags & RGI_ACTOR_MOVED)
+        rgi_forwards_end(worker, rgi_roam_of(actor)->forward);
     leave_memory(worker, actor);
     worker->actors_count--;
     rgi_count(worker, stopped);
@@ -240,11 +245,13 @@ run_hooks_before(struct rgm_worker *worker, struct rgm_actor *actor)
         if (behaviour->started != NULL)
             behaviour->started(actor);
     }
+    if (actor->flags & RGI_ACTOR_MOVED)
+        rgi_moved_runs(actor);
     if (actor->flags & RGI_ACTOR_RETIRES && actor->life == RGI_LIFE_RUNNING) {
         actor->flags &= (uint8_t)~RGI_ACTOR_RETIRES;
         if (behaviour->retiring != NULL)
             behaviour->retiring(actor);
-        else
+        else if (!rgi_move_begin(worker, actor))
             retire(worker, actor);
     }
 }
@@ -257,7 +264,8 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
     worker->running = actor;
     /* stop-watch: publishes nothing but whose code may be running. */
     ck_pr_store_ptr(&worker->running_dispatch, actor->dispatch);
-    if (actor->flags & (RGI_ACTOR_STARTS | RGI_ACTOR_RETIRES))
+    if (actor->flags &
+        (RGI_ACTOR_STARTS | RGI_ACTOR_MOVED | RGI_ACTOR_RETIRES))
         run_hooks_before(worker, actor);
     deliver_line(worker, actor);
     if (settled != NULL && actor->life == RGI_LIFE_RUNNING)
@@ -266,6 +274,8 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
         begin_stopping(worker, actor);
         if (actor->out_count == 0 && actor->scopes == NULL && !actor->ready)
             end_life(worker, actor);
+    } else if (__builtin_expect(actor->life == RGI_LIFE_FROZEN, 0)) {
+        rgi_move_look(worker, actor);
     }
     worker->running = NULL;
 }
@@ -273,7 +283,7 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
 void
 rgi_actor_stop(struct rgm_worker *worker, struct rgm_actor *actor)
 {
-    if (actor->life != RGI_LIFE_RUNNING)
+    if (actor->life >= RGI_LIFE_STOPPING)
         return;
     if (actor->end_kind == RGM_END_STOPPED)
         actor->end_status = -ECANCELED;
@@ -289,11 +299,14 @@ static void
 wait_in_slot(struct rgm_worker *worker, struct rgi_slot *slot,
              struct rgm_message *message)
 {
-    if (message->flags & RGI_MESSAGE_CANCELLED) {
+    bool moving = message->type->kind == RGM_KIND_REQUEST &&
+                  message->state == RGI_AT_MOVING;
+
+    if (message->flags & RGI_MESSAGE_CANCELLED && !moving) {
         rgi_send_home(worker, message, -ECANCELED);
         return;
     }
-    if (message->type->kind == RGM_KIND_REQUEST)
+    if (message->type->kind == RGM_KIND_REQUEST && !moving)
         message->state = RGI_AT_SLOT;
     message->next = slot->u.waiting;
     slot->u.waiting = message;
@@ -326,6 +339,8 @@ rgi_deliver(struct rgm_worker *worker, struct rgm_message *message)
         rgi_actor_push(worker, slot->u.actor, message);
     else if (slot != NULL && slot->state == RGI_SLOT_LENT && !worker->forced)
         wait_in_slot(worker, slot, message);
+    else if (slot != NULL && slot->state == RGI_SLOT_MOVED)
+        rgi_move_relay(worker, slot, message);
     else
         dead_letter(worker, message, worker->draining ? -EPIPE : -ESRCH);
 }
@@ -354,10 +369,8 @@ rgi_deliver_run(struct rgm_worker *worker, struct rgi_chain *chain,
     return count;
 }
 
-/* Hand over what waited, oldest first. */
-static void
-install_waiting(struct rgm_worker *worker, struct rgm_actor *actor,
-                struct rgm_message *newest)
+struct rgm_message *
+rgi_reversed(struct rgm_message *newest)
 {
     struct rgm_message *ordered = NULL;
 
@@ -368,6 +381,16 @@ install_waiting(struct rgm_worker *worker, struct rgm_actor *actor,
         ordered = newest;
         newest = older;
     }
+    return ordered;
+}
+
+/* Hand over what waited, oldest first. */
+static void
+install_waiting(struct rgm_worker *worker, struct rgm_actor *actor,
+                struct rgm_message *newest)
+{
+    struct rgm_message *ordered = rgi_reversed(newest);
+
     while (ordered != NULL) {
         struct rgm_message *next = ordered->next;
 

@@ -20,7 +20,12 @@
 #include "base/memory.h"
 
 #define KEPT_START 64u
-#define KEPT_MAX (1u << 30)
+
+/* A token names the worker in whose table it was made, and its place there. */
+#define TOKEN_INDEX_BITS 26
+#define KEPT_MAX (1u << TOKEN_INDEX_BITS)
+_Static_assert(RGM_WORKERS_MAX <= 1u << (32 - TOKEN_INDEX_BITS),
+               "a token has room for its worker's number");
 
 /* Claim the delivery in progress; false when it has been claimed. */
 static inline bool
@@ -149,6 +154,7 @@ table_release(struct rgm_worker *worker, uint32_t index)
         worker->kept[kept->next].previous = kept->previous;
     kept->request = NULL;
     kept->keeper = NULL;
+    kept->alias.index = 0;
     kept->generation++;
     kept->next = worker->kept_free;
     worker->kept_free = index;
@@ -157,19 +163,53 @@ table_release(struct rgm_worker *worker, uint32_t index)
     return request;
 }
 
+static inline struct rgm_token
+token_make(const struct rgm_worker *worker, uint32_t index)
+{
+    struct rgm_token token = {worker->number << TOKEN_INDEX_BITS | index,
+                              worker->kept[index].generation};
+
+    return token;
+}
+
+/* Its keeper has moved since: what he has kept knows the tokens of then. */
+static struct rgi_kept *
+table_find_moved(struct rgm_worker *worker, const struct rgm_actor *self,
+                 struct rgm_token token)
+{
+    uint32_t index = self->kept_first;
+
+    while (index != 0 &&
+           (worker->kept[index].alias.index != token.index ||
+            worker->kept[index].alias.generation != token.generation))
+        index = worker->kept[index].next;
+    return index != 0 ? &worker->kept[index] : NULL;
+}
+
 static struct rgi_kept *
 table_find(struct rgm_worker *worker, const struct rgm_actor *self,
            struct rgm_token token)
 {
+    uint32_t index = token.index - (worker->number << TOKEN_INDEX_BITS);
     struct rgi_kept *kept;
 
-    if (token.index == 0 || token.index >= worker->kept_size)
+    if (token.index == 0)
         return NULL;
-    kept = &worker->kept[token.index];
-    if (kept->request == NULL || kept->generation != token.generation ||
-        kept->keeper != self)
-        return NULL;
-    return kept;
+    if (index != 0 && index < worker->kept_size) {
+        kept = &worker->kept[index];
+        if (kept->request != NULL && kept->generation == token.generation &&
+            kept->keeper == self && kept->alias.index == 0)
+            return kept;
+    }
+    return __builtin_expect(self->flags & RGI_ACTOR_MOVED, 0)
+               ? table_find_moved(worker, self, token)
+               : NULL;
+}
+
+static inline uint32_t
+index_of(const struct rgm_worker *worker, const struct rgi_kept *kept)
+{
+    return (uint32_t)(kept - worker->kept);
 }
 
 int
@@ -193,8 +233,7 @@ rgm_keep_request(struct rgm_actor *self, struct rgm_request *request,
     request->message.status = (int32_t)index;
     keeper_link(worker, self, index);
     worker->kept_count++;
-    ret_token->index = index;
-    ret_token->generation = worker->kept[index].generation;
+    *ret_token = token_make(worker, index);
     return 0;
 }
 
@@ -210,11 +249,12 @@ int
 rgm_answer_kept(struct rgm_actor *self, struct rgm_token token, int status)
 {
     struct rgm_worker *worker = self->worker;
+    const struct rgi_kept *kept = table_find(worker, self, token);
     struct rgm_request *request;
 
-    if (table_find(worker, self, token) == NULL)
+    if (kept == NULL)
         return -EALREADY;
-    request = table_release(worker, token.index);
+    request = table_release(worker, index_of(worker, kept));
     rgi_send_home(worker, &request->message, status);
     return 0;
 }
@@ -224,10 +264,12 @@ rgm_forward_kept_request(struct rgm_actor *self, struct rgm_token token,
                          struct rgm_address to)
 {
     struct rgm_worker *worker = self->worker;
+    const struct rgi_kept *kept = table_find(worker, self, token);
 
-    if (table_find(worker, self, token) == NULL)
+    if (kept == NULL)
         return -EALREADY;
-    forward(worker, &table_release(worker, token.index)->message, to);
+    forward(worker, &table_release(worker, index_of(worker, kept))->message,
+            to);
     return 0;
 }
 
@@ -241,9 +283,11 @@ rgi_keeper_of(const struct rgm_worker *worker,
 struct rgm_request *
 rgi_unkeep(struct rgm_actor *self, struct rgm_token token)
 {
-    if (table_find(self->worker, self, token) == NULL)
+    const struct rgi_kept *kept = table_find(self->worker, self, token);
+
+    if (kept == NULL)
         return NULL;
-    return table_release(self->worker, token.index);
+    return table_release(self->worker, index_of(self->worker, kept));
 }
 
 void
@@ -281,7 +325,52 @@ rgi_deliver_cancelled(struct rgm_worker *worker, struct rgm_actor *actor,
 {
     const struct rgm_behaviour *behaviour = actor->dispatch->behaviour;
 
+    if (actor->life == RGI_LIFE_FROZEN)
+        rgi_move_spoke(actor);
     if (message->state == RGI_AT_WITHDRAWN && behaviour->withdrawn != NULL)
         behaviour->withdrawn(actor, rgi_request_of(message));
     rgi_send_home(worker, message, -ECANCELED);
+}
+
+/* ---- of an actor that moves ---- */
+
+uint32_t
+rgi_kept_count(const struct rgm_worker *worker, const struct rgm_actor *actor)
+{
+    uint32_t count = 0;
+
+    for (uint32_t index = actor->kept_first; index != 0;
+         index = worker->kept[index].next)
+        count++;
+    return count;
+}
+
+struct rgm_request *
+rgi_kept_remove(struct rgm_worker *worker, struct rgm_actor *actor,
+                struct rgm_token *ret_token)
+{
+    uint32_t index = actor->kept_first;
+    const struct rgi_kept *kept = &worker->kept[index];
+
+    *ret_token = kept->alias.index != 0 ? kept->alias
+                                        : token_make(worker, index);
+    return table_release(worker, index);
+}
+
+int
+rgi_keep_moved(struct rgm_worker *worker, struct rgm_actor *actor,
+               struct rgm_message *message, struct rgm_token token)
+{
+    uint32_t index;
+    int status = table_take(worker, &index);
+
+    if (status != 0)
+        return status;
+    message->state = RGI_AT_KEEPER;
+    message->status = (int32_t)index;
+    worker->kept[index].request = rgi_request_of(message);
+    keeper_link(worker, actor, index);
+    worker->kept[index].alias = token;
+    worker->kept_count++;
+    return 0;
 }

@@ -16,7 +16,9 @@
  *
  * What can fail: nothing needs memory. A node that meets a closed inbox goes
  * home if `holder` names that worker still, because the request will be refused
- * there as well; else it goes on.
+ * there as well; else it goes on. Where actors have moved from the number the
+ * request will be sent after one of them: then it tries again, until whoever
+ * has the request has flushed it.
  *
  * The first reason stands: a second cancel of the same ask does nothing, and
  * what has been achieved is told as it is.
@@ -115,7 +117,9 @@ void
 rgi_cancel_refused(struct rgm_worker *worker, struct rgm_message *node,
                    uint32_t destination)
 {
-    if (rgi_holder(&chased_by(node)->message) == destination)
+    bool refused = rgi_holder(&chased_by(node)->message) == destination;
+
+    if (refused && !rgi_forwards_any(worker->runtime, destination))
         node_goes_home(worker, node);
     else
         node_goes_on(worker, node);

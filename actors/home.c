@@ -55,6 +55,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     rgi_list_init(&worker->due);
     rgi_list_init(&worker->deadlines);
     rgi_list_init(&worker->remote);
+    rgi_list_init(&worker->movers);
     rgi_list_init(&worker->acquires);
     rgi_worker_leases_init(worker);
     rgi_list_init(&worker->parcels);
@@ -71,7 +72,32 @@ rgi_home_deinit(struct rgm_worker *worker)
 
 /* ---- leaving ---- */
 
-/* A message refused by a closed inbox: its road ends here. */
+/* Whom it is for may have moved before his worker closed. */
+static bool
+follow(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint8_t marks = RGI_MESSAGE_CANCELLED;
+    struct rgm_address to;
+
+    if (message->type->kind == RGM_KIND_OPERATION || message->flags & marks)
+        return false;
+    to = rgi_forward_find(worker->runtime, message->to);
+    if (to.bits == 0)
+        return false;
+    message->to = to;
+    rgi_post(worker, message, rgm_address_worker(to));
+    return true;
+}
+
+static bool
+is_for_an_actor(const struct rgm_message *message)
+{
+    return message->type->kind != RGM_KIND_CONTROL ||
+           message->control == RGI_CONTROL_STOP_ACTOR ||
+           message->control == RGI_CONTROL_WATCH;
+}
+
+/* A message refused by a closed inbox: its road ends here, or goes on. */
 static void
 refused(struct rgm_worker *worker, struct rgm_message *message,
         uint32_t destination)
@@ -79,6 +105,8 @@ refused(struct rgm_worker *worker, struct rgm_message *message,
     bool control = message->type->kind == RGM_KIND_CONTROL;
 
     rgi_assert((message->flags & RGI_MESSAGE_BUNDLE) == 0);
+    if (is_for_an_actor(message) && follow(worker, message))
+        return;
     rgi_count(worker, refused);
     if (control && message->control == RGI_CONTROL_SPAWN)
         rgi_spawn_home(worker, message);

@@ -79,7 +79,8 @@ enum rgi_message_state {
     RGI_AT_SLOT = 3,      /* waits for the actor to be spawned */
     RGI_AT_PROVIDER = 4,  /* an operation that has begun */
     RGI_AT_WATCH = 6,     /* a monitor in the table of watchers */
-    RGI_AT_WITHDRAWN = 5  /* in its keeper's line, no longer kept */
+    RGI_AT_WITHDRAWN = 5, /* in its keeper's line, no longer kept */
+    RGI_AT_MOVING = 7     /* kept, on its way to where its keeper goes */
 };
 
 static inline struct rgm_request *

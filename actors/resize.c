@@ -311,7 +311,8 @@ came(struct rgm_worker *worker, uint32_t number, int status)
         grow_all_came(worker);
 }
 
-/* The lowest numbers that are free; none while one of them still retires. */
+/* The lowest numbers that are free; none while one of them still retires, or
+ * too few are without actors that live elsewhere. */
 static uint64_t
 choose(const struct rgm_runtime *runtime, uint32_t count)
 {
@@ -322,6 +323,8 @@ choose(const struct rgm_runtime *runtime, uint32_t count)
             continue;
         if (runtime->steward.draining & rgi_bit(i))
             return 0;
+        if (runtime->steward.named & rgi_bit(i))
+            continue;
         chosen |= rgi_bit(i);
         count--;
     }
@@ -349,10 +352,21 @@ shrink(struct rgm_worker *worker, uint64_t numbers)
 }
 
 static void
+forget(struct rgm_worker *worker, uint32_t number)
+{
+    rgi_forwards_free(worker->runtime, number);
+    worker->runtime->steward.named &= ~rgi_bit(number);
+}
+
+/* A number is not used again while somebody lives whose name it is in. */
+static void
 gone(struct rgm_worker *worker, uint32_t number)
 {
     thread_join(worker->runtime, number);
     worker->runtime->steward.draining &= ~rgi_bit(number);
+    worker->runtime->steward.named |= rgi_bit(number);
+    if (rgi_forwards_worker_gone(worker->runtime, number))
+        forget(worker, number);
     answer_lingering(worker);
 }
 
@@ -465,6 +479,13 @@ rgi_resize_control(struct rgm_worker *worker, struct rgm_message *message)
     }
 }
 
+void
+rgi_resize_forget(struct rgm_worker *worker, struct rgm_message *message)
+{
+    forget(worker, rgm_address_worker(message->from));
+    step(worker);
+}
+
 bool
 rgi_resize_stop(struct rgm_worker *worker)
 {
@@ -483,7 +504,8 @@ rgi_resize_idle(const struct rgm_worker *worker)
     const struct rgi_steward *steward = &worker->runtime->steward;
 
     return worker->number != 0 ||
-           (steward->draining == 0 && !is_busy(steward));
+           (steward->draining == 0 && steward->named == 0 &&
+            !is_busy(steward));
 }
 
 /* ---- the request ---- */

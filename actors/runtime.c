@@ -162,6 +162,8 @@ places_destroy(struct rgm_runtime *runtime)
     if (runtime->places == NULL)
         return;
     for (uint32_t i = 0; i < runtime->places_count; i++)
+        rgi_forwards_free(runtime, i);
+    for (uint32_t i = 0; i < runtime->places_count; i++)
         if (runtime->places[i].bell >= 0)
             rgi_bell_close(runtime->places[i].bell);
     rgi_free(runtime->places);
@@ -266,6 +268,10 @@ worker_renew(struct rgm_worker *worker)
     worker->turn = (struct rgm_turn){.count = 0};
     worker->draining = false;
     worker->retiring = false;
+    worker->stays = false;
+    for (uint32_t i = 1; i < worker->slots.used; i++)
+        if (rgi_slot_at(&worker->slots, i)->state == RGI_SLOT_MOVED)
+            rgi_slots_release(&worker->slots, i, true);
     worker->counted_quiet = false;
     worker->close_ordered = false;
     worker->finished = false;
@@ -808,11 +814,13 @@ rgm_runtime_stop(struct rgm_runtime *runtime)
 void
 rgi_stop_distribute(struct rgm_runtime *runtime)
 {
+    uint64_t retiring = runtime->steward.draining; /* to stay, if not gone */
+
     runtime->members = runtime->live;
     for (uint32_t i = 1; i < runtime->places_count; i++) {
         struct rgi_place *place = &runtime->places[i];
 
-        if (runtime->members & rgi_bit(i))
+        if ((runtime->members | retiring) & rgi_bit(i))
             (void)rgi_inbox_push(&place->inbox, &place->stop, &place->stop);
     }
 }

@@ -28,6 +28,8 @@ struct rgi_place {
     struct rgm_message order;  /* of worker 0, to retire or to meet the others */
     struct rgm_message report; /* to worker 0: the thread has come, has gone */
     uint64_t peers; /* whom to meet; goes with the order */
+    struct rgi_forwards *forwards; /* forwards: of the last that retired */
+    uint32_t readers;              /* forwards: who looks into them */
 };
 
 /* How worker 0 changes the number of workers: actors/resize.c. Its own. */
@@ -36,6 +38,7 @@ struct rgi_steward {
     struct rgm_link lingering; /* in effect, and to be told when all are gone */
     uint64_t growing;  /* numbers that are on their way */
     uint64_t draining; /* numbers that retire */
+    uint64_t named;    /* numbers whose last actors live elsewhere */
     uint32_t to_come;  /* threads that have not reported */
     uint32_t orders;   /* that are out */
     int status;        /* of the growth under way */

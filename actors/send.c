@@ -267,13 +267,16 @@ rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
     rgi_send_home(worker, &request->message, status);
 }
 
-/* Who is stopping starts nothing any more, except to clean up. */
+/* Who is stopping starts nothing any more, except to clean up; who is frozen
+ * starts it elsewhere. */
 static inline bool
 may_ask(const struct rgm_actor *self, const struct rgm_message *message)
 {
     return self->life == RGI_LIFE_RUNNING ||
-           (self->life == RGI_LIFE_STOPPING && rgi_is_cleanup(message));
+           (self->life < RGI_LIFE_STOPPED && rgi_is_cleanup(message));
 }
+
+#define HELD 1 /* until its asker has moved */
 
 /* The record is out, at its own worker so far; send it on its way, or home. */
 static inline void
@@ -283,10 +286,13 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
     struct rgm_message *message = &request->message;
     uint32_t destination = rgm_address_worker(message->to);
 
-    if (!may_ask(self, message))
-        status = -ECANCELED;
+    if (!may_ask(self, message) && status == 0)
+        status = self->life == RGI_LIFE_FROZEN ? HELD : -ECANCELED;
     if (__builtin_expect(status != 0, 0)) {
-        rgi_request_fail(worker, request, status);
+        if (status == HELD)
+            rgi_move_hold(self, request);
+        else
+            rgi_request_fail(worker, request, status);
         return;
     }
     if (destination >= worker->workers_count &&
@@ -417,6 +423,19 @@ rgi_ask_checked(struct rgm_actor *self, struct rgm_request *request,
 }
 
 void
+rgi_ask_again(struct rgm_worker *worker, struct rgm_actor *actor,
+              struct rgm_request *request)
+{
+    rgi_request_goes(request);
+    request->message.from = actor->address;
+    request->message.holder = (uint16_t)worker->number;
+    if (request->message.flags & RGI_MESSAGE_CANCELLED)
+        rgi_request_fail(worker, request, -ECANCELED);
+    else
+        ask_go(worker, actor, request, 0);
+}
+
+void
 rgi_ask_uncharged(struct rgm_actor *self, struct rgm_request *request,
                   rgm_answer_function *answer)
 {
@@ -448,7 +467,7 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
         message->type->kind == RGM_KIND_CONTROL)
         return -EINVAL;
     if (!may_ask(self, message))
-        return -ECANCELED;
+        return self->life == RGI_LIFE_FROZEN ? -EAGAIN : -ECANCELED;
     if (request->asker_flags != 0 && special_check(self, request) != 0)
         return special_check(self, request);
     if (message->type->kind != RGM_KIND_OPERATION) {

@@ -59,10 +59,10 @@ rgi_actor_make(struct rgm_worker *maker, const struct rgm_behaviour *behaviour,
     dispatch = rgi_dispatch_of(maker, behaviour);
     if (dispatch == NULL)
         return -ENOMEM;
-    actor = rgi_slab_take(&maker->slab, behaviour->size_bytes);
+    actor = rgi_slab_take(&maker->slab, rgi_actor_bytes(behaviour));
     if (actor == NULL)
         return -ENOMEM;
-    memset(actor, 0, behaviour->size_bytes);
+    memset(actor, 0, rgi_actor_bytes(behaviour));
     actor->dispatch = dispatch;
     status = behaviour->factory == NULL ? 0
                                         : behaviour->factory(actor, argument);
@@ -78,7 +78,7 @@ void
 rgi_actor_unmake(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     rgi_slab_give(&worker->slab, actor,
-                  actor->dispatch->behaviour->size_bytes);
+                  rgi_actor_bytes(actor->dispatch->behaviour));
 }
 
 /* ---- here ---- */
@@ -157,7 +157,8 @@ loan_refill(struct rgm_worker *worker, struct rgi_loan *loan, uint32_t owner)
 {
     uint32_t full = worker->runtime->options.lent_slots;
 
-    if (loan->out || !loan->open || worker->draining ||
+    if (loan->out || !loan->open ||
+        (worker->draining && worker->frozen_count == 0) ||
         loan->held_count > full / 2)
         return;
     loan->travelling_wanted = full - loan->held_count;
@@ -436,6 +437,19 @@ rgi_notice_control(struct rgm_worker *worker, struct rgm_message *message)
     }
 }
 
+bool
+rgi_loan_spend(struct rgm_worker *worker, uint32_t owner,
+               struct rgm_address *ret_number)
+{
+    struct rgi_loan *loan = &worker->loans[owner];
+    bool there = loan->open && loan->held_count > 0;
+
+    if (there)
+        *ret_number = loan->held[--loan->held_count];
+    loan_refill(worker, loan, owner);
+    return there;
+}
+
 /* ---- there ---- */
 
 /* A watcher goes first: it waits in the slot, and misses nothing. */
@@ -507,9 +521,8 @@ rgm_spawn_there(struct rgm_actor *self, uint32_t number,
                        ret_address);
 }
 
-/* The first number of a set from this one on, and round. */
-static uint32_t
-next_of(uint64_t set, uint32_t from)
+uint32_t
+rgi_next_of(uint64_t set, uint32_t from)
 {
     uint64_t later = from < 64 ? set & (UINT64_MAX << from) : 0;
 
@@ -529,7 +542,7 @@ rgi_spawn_watched(struct rgm_actor *self, uint32_t number,
     if (in_turn && behaviour != NULL && behaviour->thread_bound)
         return -EINVAL;
     if (in_turn)
-        number = next_of(rgi_live(worker), worker->spawn_turn);
+        number = rgi_next_of(rgi_live(worker), worker->spawn_turn);
     status = spawn_there(worker, number, behaviour, argument, watch,
                          ret_address);
     if (status == 0 && in_turn)
@@ -656,9 +669,16 @@ stop_remote(struct rgm_worker *worker, struct rgm_address address)
 void
 rgi_stop_control(struct rgm_worker *worker, struct rgm_message *message)
 {
+    const struct rgi_slot *slot;
+
     if (rgm_address_worker(message->from) == worker->number) {
         rgi_slab_give(&worker->slab, message, message->charged_bytes);
         worker->messages_out--;
+        return;
+    }
+    slot = rgi_slot_find(&worker->slots, message->to);
+    if (slot != NULL && slot->state == RGI_SLOT_MOVED) {
+        rgi_move_relay(worker, slot, message);
         return;
     }
     rgi_actor_stop_at(worker, message->to);
@@ -670,10 +690,17 @@ rgm_stop_address(struct rgm_actor *self, struct rgm_address address)
 {
     struct rgm_worker *worker = self->worker;
     uint32_t number = rgm_address_worker(address);
+    const struct rgi_slot *slot;
 
     rgi_assert(rgi_is_owner(worker));
     if (number >= worker->workers_count && !rgi_number_learn(worker, number))
         return 0;
+    slot = number == worker->number && !worker->is_guest
+               ? rgi_slot_find(&worker->slots, address)
+               : NULL;
+    if (slot != NULL && slot->state == RGI_SLOT_MOVED)
+        address.bits = slot->u.moved_to;
+    number = rgm_address_worker(address);
     if (number != worker->number)
         return stop_remote(worker, address);
     rgi_actor_stop_at(worker, address);

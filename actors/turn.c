@@ -45,7 +45,9 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
 {
     switch ((enum rgi_control)message->control) {
     case RGI_CONTROL_STOP:
-        if (worker->number != 0 || rgi_resize_stop(worker))
+        if (worker->retiring)
+            rgi_moves_stop(worker);
+        else if (worker->number != 0 || rgi_resize_stop(worker))
             rgi_worker_drain(worker);
         break;
     case RGI_CONTROL_FORCE:
@@ -99,6 +101,12 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
     case RGI_CONTROL_WATCH:
     case RGI_CONTROL_DOWN:
         rgi_watch_control(worker, message);
+        break;
+    case RGI_CONTROL_MOVE:
+        rgi_move_control(worker, message);
+        break;
+    case RGI_CONTROL_FORGET:
+        rgi_resize_forget(worker, message);
         break;
     case RGI_CONTROL_NONE:
     default:
@@ -478,6 +486,8 @@ count_quiet(struct rgm_worker *worker)
 static void
 drain_step(struct rgm_worker *worker)
 {
+    if (worker->frozen_count > 0)
+        rgi_moves_step(worker);
     if (worker->forced)
         rgi_force_turn(worker);
     if (!worker->counted_quiet) {

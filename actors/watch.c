@@ -148,6 +148,19 @@ rgi_watch_deinit(struct rgm_worker *worker)
 
 /* ---- at the worker of the watched one ---- */
 
+/* Who was watched is told by its name, wherever it has been last. */
+static void
+name_set(struct rgm_worker *worker, struct rgm_message *message)
+{
+    const struct rgi_slot *slot =
+        rgm_address_worker(message->to) == worker->number
+            ? rgi_slot_find(&worker->slots, message->to)
+            : NULL;
+
+    if (slot != NULL && slot->state == RGI_SLOT_LIVE)
+        message->to = rgi_name_of(slot->u.actor);
+}
+
 static void
 tell(struct rgm_worker *worker, struct rgm_message *message,
      const struct rgm_end *end)
@@ -156,6 +169,7 @@ tell(struct rgm_worker *worker, struct rgm_message *message,
         rgi_task_told(message, end);
         return;
     }
+    name_set(worker, message);
     message->state = RGI_AT_ROAD;
     message->control = RGI_CONTROL_DOWN;
     if (end != NULL)
@@ -184,6 +198,42 @@ rgi_watch_tell(struct rgm_worker *worker, struct rgm_address who,
     }
     rgi_slot_at(&worker->slots, rgi_address_slot(who))->watched = 0;
     return count;
+}
+
+bool
+rgi_watch_by_task(const struct rgm_worker *worker, struct rgm_address who)
+{
+    const struct rgi_slot *slot =
+        rgi_slot_at(&worker->slots, rgi_address_slot(who));
+    struct rgm_watcher *first;
+    struct rgm_link *link;
+    bool found;
+
+    if (!slot->watched)
+        return false;
+    first = *place_of((struct rgi_watchers *)(uintptr_t)&worker->watchers, who);
+    found = rgi_is_task(first->message);
+    for (link = first->others.next; link != &first->others; link = link->next)
+        found = found || rgi_is_task(watcher_of_link(link)->message);
+    return found;
+}
+
+void
+rgi_watch_move(struct rgm_worker *worker, struct rgm_address who,
+               struct rgm_address to)
+{
+    struct rgi_slot *slot =
+        rgi_slot_at(&worker->slots, rgi_address_slot(who));
+
+    while (slot->watched) {
+        struct rgm_watcher *watcher = *place_of(&worker->watchers, who);
+        struct rgm_message *message = watcher->message;
+
+        slot->watched = !table_remove(&worker->watchers, watcher);
+        message->state = RGI_AT_ROAD;
+        message->to = to;
+        rgi_post(worker, message, rgm_address_worker(to));
+    }
 }
 
 void
@@ -220,6 +270,8 @@ watch_arrived(struct rgm_worker *worker, struct rgm_message *message)
 
     if (cancelled && !is_child(message)) {
         tell(worker, message, NULL);
+    } else if (slot != NULL && slot->state == RGI_SLOT_MOVED) {
+        rgi_move_relay(worker, slot, message);
     } else if (slot == NULL || !is_awaited(worker, slot)) {
         tell(worker, message, &gone);
     } else {
@@ -297,6 +349,7 @@ static void
 down_init(struct rgm_down *down, struct rgm_address who)
 {
     rgm_init(&down_type, down);
+    down->watcher = (struct rgm_watcher){.message = NULL};
     down->request.message.control = RGI_CONTROL_DOWN; /* while at home */
     rgm_request_to(&down->request, who);
     down->is_child = false;

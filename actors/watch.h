@@ -46,6 +46,11 @@ bool rgi_is_child(const struct rgm_request *request);
 void rgi_watch_refused(struct rgm_worker *worker, struct rgm_message *message);
 /* The asker will not hear what it was told. */
 void rgi_watch_unheard(struct rgm_worker *worker, struct rgm_request *request);
+/* Whether the actor is a task's, whose handle names the worker. */
+bool rgi_watch_by_task(const struct rgm_worker *worker, struct rgm_address who);
+/* An actor moves: so do its watchers. */
+void rgi_watch_move(struct rgm_worker *worker, struct rgm_address who,
+                    struct rgm_address to);
 /* Control of this file, at the watched one's worker or at home. */
 void rgi_watch_control(struct rgm_worker *worker, struct rgm_message *message);
 /* Tell all who watch an address; how many. Each gets a reference. */

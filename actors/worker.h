@@ -61,7 +61,9 @@ enum rgi_control {
     RGI_CONTROL_LEASE,      /* a worker lease is released */
     RGI_CONTROL_WATCH,      /* a watcher, for the actor addressed; ordinary */
     RGI_CONTROL_TASK,       /* stop the actor of a task */
-    RGI_CONTROL_DOWN        /* a watcher on its way home, ordinary, or at home */
+    RGI_CONTROL_DOWN,       /* a watcher on its way home, ordinary, or at home */
+    RGI_CONTROL_MOVE,       /* an actor's state; ordinary mail */
+    RGI_CONTROL_FORGET      /* no actor lives that moved from a number */
 };
 
 /* A lane's name in a message; lane.c makes it. */
@@ -94,6 +96,7 @@ enum rgi_slot_state {
     RGI_SLOT_FREE,
     RGI_SLOT_LENT,  /* a number somebody may spawn into; mail waits in it */
     RGI_SLOT_LIVE,
+    RGI_SLOT_MOVED, /* its actor lives elsewhere; see move.c */
     RGI_SLOT_SPENT  /* generations used up */
 };
 
@@ -102,6 +105,7 @@ struct rgi_slot {
         struct rgm_actor *actor;     /* LIVE */
         struct rgm_message *waiting; /* LENT: newest first */
         uint64_t next_free;          /* FREE */
+        uint64_t moved_to;           /* MOVED */
     } u;
     uint32_t generation;
     uint8_t state;
@@ -145,6 +149,7 @@ struct rgi_kept {
     uint32_t generation;
     uint32_t next; /* in the keeper's list, or the free list; 0 ends */
     uint32_t previous;
+    struct rgm_token alias; /* its keeper has moved: the token he has */
 };
 
 /* ---- dispatch: actors/dispatch.c ---- */
@@ -179,12 +184,30 @@ rgi_dispatch_find(const struct rgi_dispatch *dispatch,
 
 enum rgi_life {
     RGI_LIFE_RUNNING,
+    RGI_LIFE_FROZEN,   /* about to move: mail collects, answers arrive */
     RGI_LIFE_STOPPING, /* no deliveries; answers still arrive */
     RGI_LIFE_STOPPED
 };
 
 _Static_assert(sizeof(void *) != 8 || sizeof(struct rgm_actor) == 88,
                "an idle actor costs what it did");
+
+/* What a movable actor has besides, behind its struct; see move.c. */
+struct rgi_roam {
+    struct rgm_address name;     /* it has moved: its first address */
+    struct rgi_forward *forward; /* it has moved: where that is known */
+    struct rgi_move *move;       /* it is about to move */
+};
+
+/* What an actor takes of a slab. */
+static inline size_t
+rgi_actor_bytes(const struct rgm_behaviour *behaviour)
+{
+    size_t bytes = (behaviour->size_bytes + 7) & ~(size_t)7;
+
+    return behaviour->movable ? bytes + sizeof(struct rgi_roam)
+                              : behaviour->size_bytes;
+}
 
 #define RGI_ACTOR_STARTS 0x01  /* `started` has not run yet */
 #define RGI_ACTOR_RETIRES 0x02 /* is to be told of the stop */
@@ -193,6 +216,7 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct rgm_actor) == 88,
 #define RGI_ACTOR_LOST 0x10    /* something of its went with a provider */
 #define RGI_ACTOR_ENDING 0x20  /* what it has out was cancelled */
 #define RGI_ACTOR_PARCEL 0x40  /* an output or fault of its is in `parcels` */
+#define RGI_ACTOR_MOVED RGM_ACTOR_HAS_MOVED /* see move.c */
 
 /* ---- watchers: actors/watch.c ---- */
 
@@ -283,6 +307,11 @@ struct rgm_worker {
 
     /* drop.c */
     struct rgm_actor janitor; /* asks for what nobody else is left to ask */
+
+    /* move.c */
+    struct rgm_link movers; /* frozen, and nothing is out */
+    uint32_t frozen_count;
+    bool stays; /* the runtime stops: nobody moves */
 
     /* worker_lease.c */
     struct rgm_link leases; /* held, oldest first */
@@ -407,8 +436,60 @@ void rgi_resize_control(struct rgm_worker *worker,
                         struct rgm_message *message);
 /* Perhaps all it told the others is home. */
 void rgi_worker_met(struct rgm_worker *worker);
+/* Nobody lives any more that moved from a number. */
+void rgi_resize_forget(struct rgm_worker *worker, struct rgm_message *message);
 /* A retired worker's thread is about to end. */
 void rgi_worker_gone(struct rgm_worker *worker);
+
+/* ---- move.c ---- */
+
+/* This worker retires: does the actor move instead of stopping? */
+bool rgi_move_begin(struct rgm_worker *worker, struct rgm_actor *actor);
+/* A frozen actor gets mail; asks; has perhaps nothing out any more. */
+void rgi_move_collect(struct rgm_actor *actor, struct rgm_message *message);
+void rgi_move_hold(struct rgm_actor *actor, struct rgm_request *request);
+void rgi_move_look(struct rgm_worker *worker, struct rgm_actor *actor);
+/* Code of a frozen actor's has run. */
+void rgi_move_spoke(struct rgm_actor *actor);
+/* It stops instead; one that is not frozen: nothing. */
+void rgi_move_give_up(struct rgm_worker *worker, struct rgm_actor *actor);
+/* A lease was released: who waited for it? */
+void rgi_moves_look_again(struct rgm_worker *worker);
+/* Let some of those go that can. */
+void rgi_moves_step(struct rgm_worker *worker);
+void rgi_moves_stop(struct rgm_worker *worker);
+void rgi_move_relay(struct rgm_worker *worker, const struct rgi_slot *slot,
+                    struct rgm_message *message);
+void rgi_move_control(struct rgm_worker *worker, struct rgm_message *message);
+/* One that has moved is about to run. */
+void rgi_moved_runs(struct rgm_actor *actor);
+/* The address it was spawned with; what it has besides, if it is movable. */
+#define rgi_name_of(actor) rgm_actor_address(actor)
+struct rgi_roam *rgi_roam_of(const struct rgm_actor *actor);
+
+/* ---- forwards.c ---- */
+
+/* Whether there is memory for the table of this worker. */
+bool rgi_forwards_ready(struct rgm_worker *worker);
+/* Enter where an actor of this worker goes. */
+struct rgi_forward *rgi_forward_make(struct rgm_worker *worker,
+                                     struct rgm_address from,
+                                     struct rgm_address to,
+                                     struct rgi_forward *previous);
+/* Whether it has just arrived: true once. Thread: the actor's worker. */
+bool rgi_forward_arrives(struct rgi_forward *forward);
+/* An actor has ended that moved. */
+void rgi_forwards_end(struct rgm_worker *worker, struct rgi_forward *forward);
+/* Where the actor has gone that had an address of a closed worker; zero: it
+ * has ended, or never moved. Thread: any that found it closed. */
+struct rgm_address rgi_forward_find(struct rgm_runtime *runtime,
+                                    struct rgm_address old);
+/* Whether anybody has moved from a number. Thread: any. */
+bool rgi_forwards_any(struct rgm_runtime *runtime, uint32_t number);
+/* A worker has gone. Returns: whether nobody lives that moved from it.
+ * Thread: worker 0; of both. */
+bool rgi_forwards_worker_gone(struct rgm_runtime *runtime, uint32_t number);
+void rgi_forwards_free(struct rgm_runtime *runtime, uint32_t number);
 
 /* ---- worker_lease.c ---- */
 
@@ -532,6 +613,8 @@ void rgi_actor_install(struct rgm_worker *worker, struct rgm_actor *actor,
                        struct rgm_address address);
 /* Stop whoever lives at an address of this worker, or is still to come. */
 void rgi_actor_stop_at(struct rgm_worker *worker, struct rgm_address address);
+/* Newest first becomes oldest first. */
+struct rgm_message *rgi_reversed(struct rgm_message *newest);
 
 static inline void
 rgi_actor_wake(struct rgm_worker *worker, struct rgm_actor *actor)
@@ -638,7 +721,21 @@ void rgi_ask_held(struct rgm_actor *self, struct rgm_order *order,
 void rgi_ask_checked(struct rgm_actor *self, struct rgm_request *request,
                      rgm_answer_function *answer, int status);
 
+/* Ask what a frozen actor has asked. */
+void rgi_ask_again(struct rgm_worker *worker, struct rgm_actor *actor,
+                   struct rgm_request *request);
+
 /* ---- answer.c ---- */
+
+/* What an actor keeps, for a move: how many; take one out, and the token its
+ * keeper has of it; keep one that has arrived. */
+uint32_t rgi_kept_count(const struct rgm_worker *worker,
+                        const struct rgm_actor *actor);
+struct rgm_request *rgi_kept_remove(struct rgm_worker *worker,
+                                    struct rgm_actor *actor,
+                                    struct rgm_token *ret_token);
+int rgi_keep_moved(struct rgm_worker *worker, struct rgm_actor *actor,
+                   struct rgm_message *message, struct rgm_token token);
 
 /* A kept request is to be delivered again: it is the caller's, the token is
  * spent. NULL when it was. */
@@ -832,6 +929,11 @@ int rgi_spawn_watched(struct rgm_actor *self, uint32_t number,
 int rgi_slot_lend(struct rgm_worker *worker, struct rgm_address *ret_number);
 void rgi_slot_take_back(struct rgm_worker *worker, struct rgm_address number);
 int rgi_loans_init(struct rgm_worker *worker);
+/* Take a number of an owner's out of the stock, if there is one. */
+bool rgi_loan_spend(struct rgm_worker *worker, uint32_t owner,
+                    struct rgm_address *ret_number);
+/* The first number of a set from this one on, and round. */
+uint32_t rgi_next_of(uint64_t set, uint32_t from);
 void rgi_loans_deinit(struct rgm_worker *worker);
 /* Give back all borrowed numbers; true when every node is home too. */
 bool rgi_loans_give_back(struct rgm_worker *worker);

@@ -100,7 +100,7 @@ rgm_take_worker_lease(struct rgm_actor *self, struct rgm_worker_lease *lease)
     obligation = obligation_make(worker);
     if (obligation == NULL)
         return -ENOMEM;
-    obligation->holder = self->address;
+    obligation->holder = rgi_name_of(self);
     obligation->behaviour = self->dispatch->behaviour->name;
     obligation->taken_ns = rgi_now(worker);
     ck_pr_store_32(&obligation->state, HELD); /* lease-state: ours alone yet */
@@ -123,6 +123,8 @@ lease_home(struct rgm_worker *worker, struct rgi_obligation *obligation)
     rgi_list_remove(&obligation->link);
     rgi_list_push_back(&worker->leases_spare, &obligation->link);
     worker->leases_count--;
+    if (worker->retiring)
+        rgi_moves_look_again(worker);
 }
 
 void
@@ -222,7 +224,7 @@ rgi_worker_has_lease_of(const struct rgm_worker *worker,
     struct rgm_link *link = worker->leases.next;
 
     for (; link != &worker->leases; link = link->next)
-        if (obligation_of(link)->holder.bits == actor->address.bits)
+        if (obligation_of(link)->holder.bits == rgi_name_of(actor).bits)
             return true;
     return false;
 }

@@ -172,6 +172,29 @@ quick spawn-not-given-back   actors spawn assertion/retires -DSPAWNS=1 -DLENDS=2
 quick spawn-generation-again actors spawn assertion/taken -DMUT_GEN_RESTART
 quick spawn-generation-wraps actors spawn assertion/taken -DMUT_GEN_WRAP
 quick spawn-stop-lost        actors spawn assertion/stop_sent -DSPAWNS=1 -DLENDS=1 -DMUT_STOP_LOST
+quick move                   actors move clean/31
+full  move-five              actors move clean/31  -DMAILS=5 -DGUESTS=1
+quick move-count-route       actors move assertion/of1 -DMUT_COUNT_ROUTE
+quick move-route-early       actors move assertion/handled -DMUT_ROUTE_EARLY
+quick move-closed-early      actors move assertion/handled -DMUT_CLOSED_EARLY
+quick move-state-first       actors move assertion/heard -DMUT_STATE_FIRST
+quick move-kept-last         actors move assertion/kept_at -DMUT_KEPT_LAST
+quick move-pending-last      actors move assertion/handled -DMUT_PENDING_LAST
+quick move-ask-out           actors move assertion/asking -DMUT_ASK_OUT
+quick move-forget            actors move assertion/at==3 -DMUT_FORGET
+quick move-reuse             actors move assertion/handled -DMUT_REUSE
+quick move-generation-again  actors move assertion -DMUT_GEN_RESTART
+quick move-close-own-out     actors move assertion/word== -DMUT_CLOSE_OUT
+quick lease                  actors lease clean/18
+quick lease-forced           actors lease clean/16 -DFORCED
+quick lease-not-serial       actors lease assertion/closed -DMUT_NO_SERIAL
+quick lease-no-bell          actors lease assertion/incarnation==2 -DMUT_NO_BELL
+quick lease-sleep-race       actors lease endstate -DMUT_SLEEP_RACE
+quick lease-released-twice   actors lease assertion/freed -DMUT_TWICE
+quick lease-grow-now         actors lease assertion/running==1 -DMUT_GROW_NOW
+quick lease-close-with-ops   actors lease assertion/ops==0 -DMUT_CLOSE_OPS
+quick lease-give-up-claimed  actors lease assertion/leases -DFORCED -DMUT_GIVE_BLIND
+quick lease-claim-late       actors lease assertion/leases -DFORCED -DMUT_CLAIM_LATE
 quick lane-never-credited    actors lane assertion/finished -DMUT_NEVER_CREDITED
 quick lane-credited-twice    actors lane assertion/really -DMUT_CREDITED_TWICE
 quick lane-bytes-kept        actors lane assertion/bytes -DMUT_BYTES_KEPT

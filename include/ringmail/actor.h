@@ -108,6 +108,12 @@ struct rgm_behaviour {
      * rgm_stop. The worker lives until you do; it spawns nothing any more.
      * Without this hook the actor is stopped at once. */
     rgm_hook_function *retiring;
+    /* When its worker retires it moves to another one instead of stopping:
+     * without a `retiring` hook by itself, else when that (or what it begins)
+     * calls rgm_move. See rgm_move. */
+    bool movable;
+    /* First thing after a move, on its new worker. */
+    rgm_hook_function *moved;
     /* A kept request was withdrawn and is about to go home. */
     void (*withdrawn)(struct rgm_actor *self, struct rgm_request *request);
     /* Last: nothing of the actor's is out, its memory goes after this, so
@@ -485,7 +491,17 @@ RGM_API void rgm_gather_requests(
 RGM_API void rgm_flush_worker(struct rgm_actor *self);
 
 /* The caller's own address. */
-#define rgm_self(self) ((self)->actor.address)
+#define rgm_self(self) rgm_actor_address(&(self)->actor)
+#define RGM_ACTOR_HAS_MOVED 0x80
+RGM_API struct rgm_address
+rgm_address_of_moved(const struct rgm_actor *actor);
+static inline struct rgm_address
+rgm_actor_address(const struct rgm_actor *actor)
+{
+    return (actor->flags & RGM_ACTOR_HAS_MOVED) != 0
+               ? rgm_address_of_moved(actor)
+               : actor->address;
+}
 
 /* Where the caller runs, how many workers take placements, and which: bit i is
  * worker i. Cost: a load. */
@@ -496,6 +512,32 @@ RGM_API uint64_t rgm_workers_live(const struct rgm_actor *self);
 /* Whether the caller's worker retires while the others go on: in `retiring` it
  * tells that from the stop of the runtime. */
 RGM_API bool rgm_worker_retiring(const struct rgm_actor *self);
+
+/*
+ * Leave a worker that retires: the actor goes on on another one, under the same
+ * address. For actors whose behaviour is movable.
+ *
+ * From now on its mail collects, what it asks waits, and what it has out is
+ * cancelled; answers still arrive here. When nothing is out any more, and no
+ * worker lease that it took is held, it moves: with its struct (which stays
+ * where it is in memory), the requests it keeps, its mail, in order. On the new
+ * worker `moved` runs, the asks start, the mail follows. Tokens stay good.
+ * What is bound to a worker, its streams above all, it lets go of before
+ * (rgm_stream_detach), and takes up again in `moved`.
+ *
+ * When the runtime stops before it has moved, it is stopped.
+ *
+ * Returns: 0        it will move
+ *          -EINVAL  not movable, or its worker does not retire, or it is
+ *                   moving or stopping already
+ *          -EPIPE   the runtime stops
+ *          -EBUSY   it is a task's, whose handle names its worker, or has
+ *                   scopes of its own open; without a `retiring` hook such an
+ *                   actor stops
+ *          -ENOMEM  no memory; nothing has changed
+ */
+#define rgm_move(self) rgm_move_self(&(self)->actor)
+RGM_API RGM_MUST_USE int rgm_move_self(struct rgm_actor *self);
 
 /* The time of this turn, in ns; read once per turn. Cost: a load; the first
  * in a turn reads the clock. */

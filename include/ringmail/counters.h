@@ -39,6 +39,7 @@
     X(deadlines_expired, "requests cancelled by their deadline")              \
     X(spawned, "actors spawned on this worker")                               \
     X(stopped, "actors stopped")                                              \
+    X(moved, "actors that moved to another worker")                           \
     X(pool_waits, "reads that waited for a pool slot")                        \
     X(acquire_waits, "acquires that waited for a pool slot")                  \
     X(pool_recalls, "times lent slots were taken back for others")            \
