@@ -106,6 +106,38 @@ def worker_lease():
     print("ok worker_lease, early")
 
 
+def datagrams():
+    """Each datagram comes back whole, the empty one too; then a good end."""
+    try:
+        server, port = start("udp_echo", "0")
+    except LookupError:
+        return  # no io_uring on this machine
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.settimeout(GUARD_S)
+    client.connect(("127.0.0.1", port))
+    for length in (0, 1, 1000, 60000, 0, 3):
+        piece = os.urandom(length)
+        client.send(piece)
+        check(client.recv(65536) == piece, "datagram of", length)
+    server.send_signal(signal.SIGTERM)
+    _, errors = server.communicate(timeout=GUARD_S)
+    check(server.returncode == 0 and not errors, server.returncode, errors)
+    print("ok udp_echo", flush=True)
+
+
+def resolves():
+    """A numeric name becomes its address; no name is an error."""
+    for words, wanted in ((("127.0.0.1", "80"), "127.0.0.1:80\n"),
+                          (("::1", "443"), "[::1]:443\n")):
+        done = subprocess.run([os.path.join(BIN, "resolve"), *words],
+                              capture_output=True, text=True, timeout=GUARD_S)
+        check(done.returncode == 0 and done.stdout == wanted, words, done)
+    done = subprocess.run([os.path.join(BIN, "resolve"), "127.0.0.1", "none"],
+                          capture_output=True, text=True, timeout=GUARD_S)
+    check(done.returncode == 1 and not done.stdout and done.stderr, done)
+    print("ok resolve", flush=True)
+
+
 runs("hello", r"^hello, world")
 runs("ping_pong", r"\d+ ns each")
 worker_lease()
@@ -114,3 +146,5 @@ runs("supervised", r"(?s)^42 / 6: answered\n42 / 0: failed\n42 / 6: answered\n"
      r".*gave up: fault, dividing 42")
 echoes("ring")
 echoes("threads")
+datagrams()
+resolves()
