@@ -106,7 +106,7 @@ flush_if_old(struct rgm_worker *worker)
 }
 
 /* One delivery: an answer, or mail while the actor runs. */
-static inline void
+__attribute__((always_inline)) static inline void
 deliver_one(struct rgm_worker *worker, struct rgm_actor *actor,
             struct rgm_message *message)
 {
@@ -123,19 +123,9 @@ deliver_one(struct rgm_worker *worker, struct rgm_actor *actor,
     rgi_count(worker, deliveries);
 }
 
-static inline struct rgm_message *
-line_pop(struct rgm_actor *actor)
-{
-    struct rgm_message *message = actor->mail_first;
-
-    if (message != NULL)
-        actor->mail_first = message->next;
-    return message;
-}
-
 /* What stands first in the line and is of a one-way type, as long as the actor
- * runs: its handler is looked up once. */
-__attribute__((noinline)) static void
+ * runs: its handler is looked up once. Returns: whether it was delivered. */
+__attribute__((noinline)) static bool
 deliver_row(struct rgm_worker *worker, struct rgm_actor *actor,
             const struct rgm_message_type *type)
 {
@@ -143,8 +133,8 @@ deliver_row(struct rgm_worker *worker, struct rgm_actor *actor,
         rgi_dispatch_find(actor->dispatch, type);
     struct rgm_message *message = actor->mail_first;
 
-    if (entry->type != type)
-        return;
+    if (entry->type != type || actor->life != RGI_LIFE_RUNNING)
+        return false;
     while (message != NULL && message->type == type &&
            actor->life == RGI_LIFE_RUNNING) {
         actor->mail_first = message->next;
@@ -158,6 +148,7 @@ deliver_row(struct rgm_worker *worker, struct rgm_actor *actor,
         rgi_count(worker, deliveries);
         message = actor->mail_first;
     }
+    return true;
 }
 
 /* Expanded where it is hot: for one message the call costs as much again. */
@@ -166,13 +157,13 @@ deliver_line(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     struct rgm_message *message;
 
-    while ((message = line_pop(actor)) != NULL) {
-        const struct rgm_message_type *type = message->type;
-
+    while ((message = actor->mail_first) != NULL) {
+        if (message->next != NULL && message->type->kind == RGM_KIND_MESSAGE &&
+            deliver_row(worker, actor, message->type))
+            continue;
+        actor->mail_first = message->next;
         flush_if_old(worker);
         deliver_one(worker, actor, message);
-        if (actor->mail_first != NULL && type->kind == RGM_KIND_MESSAGE)
-            deliver_row(worker, actor, type);
     }
 }
 
@@ -263,7 +254,8 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
 
     worker->running = actor;
     /* stop-watch: publishes nothing but whose code may be running. */
-    ck_pr_store_ptr(&worker->running_dispatch, actor->dispatch);
+    __atomic_store_n(&worker->running_dispatch, actor->dispatch,
+                     __ATOMIC_RELAXED);
     if (actor->flags &
         (RGI_ACTOR_STARTS | RGI_ACTOR_MOVED | RGI_ACTOR_RETIRES))
         run_hooks_before(worker, actor);

@@ -18,6 +18,7 @@
  * is pushed singly.
  */
 
+#include "actors/lane.h"
 #include "actors/runtime.h"
 
 #include <string.h>
@@ -433,17 +434,12 @@ rgi_send_back(struct rgm_worker *worker, struct rgm_message *message)
         flush_one(worker, home);
 }
 
-void
-rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
-              int status)
+/* Out of line, so that the common case saves no registers for it. */
+__attribute__((noinline)) static void
+send_home_other(struct rgm_worker *worker, struct rgm_message *message)
 {
     uint32_t home = rgm_address_worker(message->from);
 
-    if (__builtin_expect(message->flags & RGI_MESSAGE_PARENT, 0))
-        rgi_family_ends(worker, message);
-    message->status = status;
-    if (home == worker->number && answer_is_home(worker, message))
-        return;
     message->flags |= RGI_MESSAGE_URGENT;
     if (home == worker->number)
         home_here(worker, message);
@@ -451,6 +447,29 @@ rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
         outbox_put(worker, message, home, RGI_HOLDER_HOME);
     else
         push_to_guest(worker, message, home);
+}
+
+/* Others were asked for it: their worker is told first. */
+__attribute__((noinline)) static void
+send_home_parent(struct rgm_worker *worker, struct rgm_message *message,
+                 int status)
+{
+    rgi_family_ends(worker, message);
+    rgi_send_home(worker, message, status);
+}
+
+void
+rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
+              int status)
+{
+    if (__builtin_expect(message->flags & RGI_MESSAGE_PARENT, 0)) {
+        send_home_parent(worker, message, status);
+        return;
+    }
+    message->status = status;
+    if (rgm_address_worker(message->from) != worker->number ||
+        !answer_is_home(worker, message))
+        send_home_other(worker, message);
 }
 
 void

@@ -44,9 +44,10 @@ destination_of(uint16_t name)
     return (name - 1u) / 2;
 }
 
-static void
-lane_advance(struct rgm_worker *worker, struct rgi_lane *lane, uint16_t name)
+void
+rgi_lane_advance(struct rgm_worker *worker, uint16_t name)
 {
+    struct rgi_lane *lane = &worker->lanes[name - 1];
     struct rgm_message *message = lane->waiting.first;
 
     while (message != NULL && rgi_lane_fits(worker, lane, message)) {
@@ -86,7 +87,7 @@ rgi_lanes_leave(struct rgm_worker *worker)
         if (lane->waiting.first == NULL)
             continue;
         waiting_leave(worker, &lane->waiting);
-        lane_advance(worker, lane, (uint16_t)(i + 1)); /* may fit now */
+        rgi_lane_advance(worker, (uint16_t)(i + 1)); /* may fit now */
     }
 }
 
@@ -117,7 +118,7 @@ rgi_lanes_pull(struct rgm_worker *worker, uint32_t destination,
         if (lane->waiting.first == NULL)
             continue;
         lane_pull(lane, wanted, context, ret_pulled);
-        lane_advance(worker, lane, (uint16_t)(place + 1));
+        rgi_lane_advance(worker, (uint16_t)(place + 1));
     }
 }
 
@@ -156,15 +157,6 @@ rgi_hold_release(struct rgm_worker *worker, struct rgi_hold *hold,
 }
 
 void
-rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message)
-{
-    uint16_t name = message->lane;
-
-    message->lane = RGI_LANE_NONE;
-    rgi_lane_credit_many(worker, name, 1, message->charged_bytes);
-}
-
-void
 rgi_lane_credit_many(struct rgm_worker *worker, uint16_t name, uint32_t count,
                      uint32_t each_bytes)
 {
@@ -178,5 +170,5 @@ rgi_lane_credit_many(struct rgm_worker *worker, uint16_t name, uint32_t count,
     lane->count -= count;
     lane->bytes -= bytes;
     if (lane->waiting.first != NULL)
-        lane_advance(worker, lane, name);
+        rgi_lane_advance(worker, name);
 }

@@ -5,7 +5,8 @@
 /*
  * lane.h - may this message go?
  *
- * What every send asks, in place; who waits, and credit, are in lane.c.
+ * What every send asks and every return gives back, in place; who waits is in
+ * lane.c.
  */
 
 #include <errno.h>
@@ -54,6 +55,23 @@ rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
         return -EAGAIN;
     rgi_lane_put(lane, message, name);
     return 0;
+}
+
+/* Credit what came home, and send on those who waited for it. */
+static inline void
+rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message)
+{
+    uint16_t name = message->lane;
+    struct rgi_lane *lane = &worker->lanes[name - 1];
+
+    if (name == RGI_LANE_NONE)
+        return;
+    message->lane = RGI_LANE_NONE;
+    rgi_assert_slow(lane->count > 0 && lane->bytes >= message->charged_bytes);
+    lane->count--;
+    lane->bytes -= message->charged_bytes;
+    if (__builtin_expect(lane->waiting.first != NULL, 0))
+        rgi_lane_advance(worker, name);
 }
 
 #endif /* RGI_ACTORS_LANE_H */

@@ -583,15 +583,21 @@ special_end(struct rgm_worker *worker, struct rgm_request *request)
 }
 
 static inline void
-scope_leave(struct rgm_actor *actor, struct rgm_request *request)
+scope_unlink(struct rgm_actor *actor, struct rgm_request *request)
 {
-    if (__builtin_expect(request->asker_flags & RGI_ASKED_SPECIAL, 0))
-        special_end(actor->worker, request);
     rgi_list_remove(&request->scope.link);
     actor->out_count--;
-    request->asker_flags = 0;
     rgi_request_ends(request);
     request->message.flags &= RGI_MESSAGE_TAKEN;
+}
+
+static void
+scope_leave(struct rgm_actor *actor, struct rgm_request *request)
+{
+    if (request->asker_flags & RGI_ASKED_SPECIAL)
+        special_end(actor->worker, request);
+    request->asker_flags = 0;
+    scope_unlink(actor, request);
 }
 
 /* Deliver those at the head of the order that are home. A callback may ask
@@ -671,9 +677,10 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     rgi_actor_wake(worker, actor);
 }
 
-void
-rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
-                     struct rgm_request *request)
+/* Something was set on it, or its asker has lost another. */
+__attribute__((noinline)) static void
+special_answered(struct rgm_worker *worker, struct rgm_actor *actor,
+                 struct rgm_request *request)
 {
     if (request->asker_flags & RGI_ASKED_ABANDONED)
         actor = &worker->janitor; /* it was home when it was given up */
@@ -692,6 +699,19 @@ rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
         scope_leave(actor, request);
         request->answer(actor, request);
     }
+}
+
+void
+rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
+                     struct rgm_request *request)
+{
+    if (__builtin_expect(request->asker_flags != 0, 0) ||
+        __builtin_expect(actor->flags & RGI_ACTOR_LOST, 0)) {
+        special_answered(worker, actor, request);
+        return;
+    }
+    scope_unlink(actor, request);
+    request->answer(actor, request);
 }
 
 void

@@ -373,12 +373,13 @@ extern __thread struct rgm_worker *rgi_current
 
 /*
  * Counters are written by their owner alone and read by anyone without order.
- * counter-*: publishes nothing.
+ * counter-*: publishes nothing; relaxed, so that what the compiler knows of
+ * other memory stays known on the paths that count.
  */
-#define rgi_count(worker, name)                                               \
-    ck_pr_store_64(&(worker)->counters.name, (worker)->counters.name + 1)
+#define rgi_count(worker, name) rgi_count_by(worker, name, 1)
 #define rgi_count_by(worker, name, n)                                         \
-    ck_pr_store_64(&(worker)->counters.name, (worker)->counters.name + (n))
+    __atomic_store_n(&(worker)->counters.name,                                \
+                     (worker)->counters.name + (n), __ATOMIC_RELAXED)
 #define rgi_gauge(worker, name, value)                                        \
     ck_pr_store_64(&(worker)->counters.name, (value))
 
@@ -525,9 +526,9 @@ void rgi_lanes_pull(struct rgm_worker *worker, uint32_t destination,
 void rgi_hold_open(struct rgm_worker *worker, struct rgi_hold *hold);
 void rgi_hold_release(struct rgm_worker *worker, struct rgi_hold *hold,
                       struct rgm_address to);
-/* Credit what came home, and send on those who waited for it. */
-void rgi_lane_credit(struct rgm_worker *worker, struct rgm_message *message);
-/* The same for so many of one size. */
+/* Let those who wait go, the first first, as long as they fit. */
+void rgi_lane_advance(struct rgm_worker *worker, uint16_t name);
+/* Credit so many that came home, of one size, and send on who waited. */
 void rgi_lane_credit_many(struct rgm_worker *worker, uint16_t name,
                           uint32_t count, uint32_t each_bytes);
 
