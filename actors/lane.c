@@ -21,21 +21,16 @@
 
 #include "actors/lane.h"
 
-bool
-rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
-               uint32_t destination)
+void
+rgi_lane_wait(struct rgm_worker *worker, struct rgm_message *message,
+              uint32_t destination)
 {
     uint16_t name;
     struct rgi_lane *lane = rgi_lane_of(worker, message, destination, &name);
 
-    if (lane->waiting.first == NULL && rgi_lane_fits(worker, lane, message)) {
-        rgi_lane_put(lane, message, name);
-        return true;
-    }
     rgi_request_waits(rgi_request_of(message));
     rgi_chain_append(&lane->waiting, message);
     rgi_count(worker, lane_waits);
-    return false;
 }
 
 static inline uint32_t

@@ -29,7 +29,7 @@ static inline bool
 rgi_lane_fits(const struct rgm_worker *worker, const struct rgi_lane *lane,
               const struct rgm_message *message)
 {
-    if (lane->count == 0)
+    if (__builtin_expect(lane->count == 0, 1))
         return true;
     return lane->count < worker->lane_messages &&
            lane->bytes + message->charged_bytes <= worker->lane_bytes;
@@ -55,6 +55,17 @@ rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
         return -EAGAIN;
     rgi_lane_put(lane, message, name);
     return 0;
+}
+
+/* Charge an ask, or let it wait in line: false. */
+static inline bool
+rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
+               uint32_t destination)
+{
+    if (__builtin_expect(rgi_lane_charge(worker, message, destination) == 0, 1))
+        return true;
+    rgi_lane_wait(worker, message, destination);
+    return false;
 }
 
 /* Credit what came home, and send on those who waited for it. */

@@ -126,7 +126,7 @@ static inline void
 count_sent(struct rgm_worker *worker, uint32_t destination)
 {
     worker->messages_out++;
-    if (destination == worker->number)
+    if (__builtin_expect(destination == worker->number, 1))
         rgi_count(worker, sent_local);
     else
         rgi_count(worker, sent_remote);
@@ -278,8 +278,26 @@ may_ask(const struct rgm_actor *self, const struct rgm_message *message)
 
 #define HELD 1 /* until its asker has moved */
 
+/* Not an ask of another actor: a watch, or an operation. Returns: whether that
+ * is done, and nothing is left to be charged and posted. */
+static bool
+ask_went(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (message->type->kind == RGM_KIND_CONTROL) {
+        rgi_watch_ask(worker, message);
+        return true;
+    }
+    if (rgi_operate_here(worker, message))
+        return true;
+    if (rgi_operation_leaves(worker, message)) {
+        rgi_post(worker, message, rgm_address_worker(message->to));
+        return true;
+    }
+    return false;
+}
+
 /* The record is out, at its own worker so far; send it on its way, or home. */
-static inline void
+static void
 ask_go(struct rgm_worker *worker, struct rgm_actor *self,
        struct rgm_request *request, int status)
 {
@@ -300,18 +318,8 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
         rgi_request_fail(worker, request, -ESRCH);
         return;
     }
-    if (message->type->kind != RGM_KIND_REQUEST) {
-        if (message->type->kind == RGM_KIND_CONTROL) {
-            rgi_watch_ask(worker, message);
-            return;
-        }
-        if (rgi_operate_here(worker, message))
-            return;
-        if (rgi_operation_leaves(worker, message)) {
-            rgi_post(worker, message, destination);
-            return;
-        }
-    }
+    if (message->type->kind != RGM_KIND_REQUEST && ask_went(worker, message))
+        return;
     if (rgi_lane_enter(worker, message, destination))
         rgi_post(worker, message, destination);
 }
@@ -373,44 +381,81 @@ special_begin(struct rgm_actor *self, struct rgm_request *request,
 }
 
 /* Everything an actor has out is in a list of its, for its end to reach. */
-static inline int
+static inline void
 scope_join(struct rgm_actor *self, struct rgm_request *request,
-           rgm_answer_function *answer)
+           rgm_answer_function *answer, struct rgm_link *list)
 {
-    struct rgm_link *list = &self->scope;
-    int status = 0;
-
-    if (__builtin_expect(request->asker_flags != 0, 0))
-        status = special_begin(self, request, &list);
     request->asker = self;
     request->answer = answer;
     rgi_list_push_back(list, &request->scope.link);
     self->out_count++;
-    return status;
 }
 
-/* Returns: 0, or what it is to be answered with at once. */
-static inline int
-ask_begin(struct rgm_actor *self, struct rgm_request *request,
-          rgm_answer_function *answer)
+/* The record goes out; it is in no list yet. */
+static inline void
+ask_leave(struct rgm_worker *worker, struct rgm_actor *self,
+          struct rgm_request *request, uint32_t destination)
 {
-    rgi_assert_slow(rgi_is_owner(self->worker));
+    rgi_assert_slow(rgi_is_owner(worker));
     rgi_assert_slow(self->life != RGI_LIFE_STOPPED); /* nobody to answer to */
     check_at_home(request);
     header_set(&request->message, self, RGI_AT_ROAD);
-    request->message.holder = (uint16_t)self->worker->number;
-    count_sent(self->worker, rgm_address_worker(request->message.to));
+    request->message.holder = (uint16_t)worker->number;
+    count_sent(worker, destination);
     rgi_request_goes(request);
-    return scope_join(self, request, answer);
+}
+
+/* Returns: 0, or what it is to be answered with at once. */
+static int
+ask_begin(struct rgm_actor *self, struct rgm_request *request,
+          rgm_answer_function *answer)
+{
+    struct rgm_link *list = &self->scope;
+    int status = 0;
+
+    ask_leave(self->worker, self, request,
+              rgm_address_worker(request->message.to));
+    if (request->asker_flags != 0)
+        status = special_begin(self, request, &list);
+    scope_join(self, request, answer, list);
+    return status;
+}
+
+/* Another actor is asked, nothing is set, and nobody is stopping. */
+static inline bool
+is_plain(const struct rgm_worker *worker, const struct rgm_actor *self,
+         const struct rgm_request *request, uint32_t destination)
+{
+    return request->asker_flags == 0 && self->life == RGI_LIFE_RUNNING &&
+           destination < worker->workers_count &&
+           request->message.type->kind == RGM_KIND_REQUEST;
+}
+
+__attribute__((noinline)) static void
+ask_special(struct rgm_actor *self, struct rgm_request *request,
+            rgm_answer_function *answer)
+{
+    int status = ask_begin(self, request, answer);
+
+    ask_go(self->worker, self, request, status);
 }
 
 void
 rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
                 rgm_answer_function *answer)
 {
-    int status = ask_begin(self, request, answer);
+    struct rgm_worker *worker = self->worker;
+    uint32_t destination = rgm_address_worker(request->message.to);
 
-    ask_go(self->worker, self, request, status);
+    check_at_home(request);
+    if (__builtin_expect(!is_plain(worker, self, request, destination), 0)) {
+        ask_special(self, request, answer);
+        return;
+    }
+    ask_leave(worker, self, request, destination);
+    scope_join(self, request, answer, &self->scope);
+    if (rgi_lane_enter(worker, &request->message, destination))
+        rgi_post(worker, &request->message, destination);
 }
 
 void

@@ -511,9 +511,9 @@ int rgi_lease_holders_start(struct rgm_worker *worker,
 
 /* ---- lane.c ---- */
 
-/* Charge now or wait in line; true when it may be posted at once. */
-bool rgi_lane_enter(struct rgm_worker *worker, struct rgm_message *message,
-                    uint32_t destination);
+/* An ask that does not fit waits in line. */
+void rgi_lane_wait(struct rgm_worker *worker, struct rgm_message *message,
+                   uint32_t destination);
 /* Everybody in line who is marked goes home with -ECANCELED. */
 void rgi_lanes_leave(struct rgm_worker *worker);
 /* Take out of the lines with a destination what is `wanted`, in order. */
@@ -624,7 +624,7 @@ rgi_actor_wake(struct rgm_worker *worker, struct rgm_actor *actor)
         return;
     actor->ready = 1;
     actor->ready_next = NULL;
-    if (worker->ready_first == NULL)
+    if (__builtin_expect(worker->ready_first == NULL, 1))
         worker->ready_first = actor;
     else
         worker->ready_last->ready_next = actor;
@@ -636,7 +636,7 @@ rgi_actor_push_all(struct rgm_worker *worker, struct rgm_actor *actor,
                    struct rgm_message *first, struct rgm_message *last)
 {
     last->next = NULL;
-    if (actor->mail_first == NULL)
+    if (__builtin_expect(actor->mail_first == NULL, 1))
         actor->mail_first = first;
     else
         actor->mail_last->next = first;
@@ -692,7 +692,7 @@ static inline void
 rgi_post(struct rgm_worker *worker, struct rgm_message *message,
          uint32_t destination)
 {
-    if (destination == worker->number)
+    if (__builtin_expect(destination == worker->number, 1))
         rgi_post_here(worker, message);
     else
         rgi_post_far(worker, message, destination);
