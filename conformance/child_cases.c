@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@ child_start(int code, bool own_group)
 
     rgi_check(child >= 0);
     if (child == 0) {
+        /* A case that fails leaves none behind. */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (own_group)
             (void)setpgid(0, 0);
         while (code < 0)
