@@ -31,6 +31,7 @@ struct board {
 
 struct record {
     struct rgm_down down;
+    struct rgm_address who; /* it watches; the record is not ours to read */
     bool out;
     bool from_start; /* its true end will be told */
 };
@@ -157,6 +158,7 @@ watch_a_new_one(struct keeper *self, struct record *record)
         rgi_check(status == -EAGAIN || status == -EPIPE);
         return;
     }
+    record->who = who;
     went_out(self, record, true);
     atomic_store(&self->board->places[random / 64 % BOARD], who.bits);
     if (random % 3 == 0) /* it may end before anybody looks */
@@ -169,6 +171,7 @@ watch_one_of_the_board(struct keeper *self, struct record *record)
     struct rgm_address who = {
         atomic_load(&self->board->places[next(self) % BOARD])};
 
+    record->who = who;
     rgm_monitor(self, &record->down, who,
                 RGM_REPLY(keeper, rgm_down, keeper_down));
     went_out(self, record, false);
@@ -194,7 +197,7 @@ do_something(struct keeper *self)
         rgm_demonitor(self, &record->down);
         break;
     case 1:
-        nudge(self, rgm_down_who(&record->down), 17);
+        nudge(self, record->who, 17);
         break;
     case 2:
         rgi_check(rgm_stop_actor(self, who) == 0);

@@ -44,7 +44,8 @@ struct rgm_down {
     bool is_child; /* see supervisor.h: a cancel stops the watched one */
 };
 
-/* Whom it watches, or watched. */
+/* Whom it watched. For a record at home, and in its answer: while it is out the
+ * name is written by the watched one's worker. */
 static inline struct rgm_address
 rgm_down_who(const struct rgm_down *down)
 {
