@@ -106,7 +106,7 @@ handed(struct rgi_taker *taker, uint32_t slot)
 {
     struct place *place = rgi_container_of(taker, struct place, taker);
     struct rgm_worker *worker = place->worker;
-    struct rgm_runtime *runtime = worker->runtime;
+    int status;
 
     place->slot = slot;
     if (rgi_current == worker) {
@@ -114,11 +114,8 @@ handed(struct rgi_taker *taker, uint32_t slot)
         rgi_mail_post_local(&worker->mail, &place->node);
         return;
     }
-    /* runtime-outside: publishes, before the push, that somebody is inside. */
-    ck_pr_inc_32(&runtime->outside);
-    (void)rgi_inbox_push(worker->inbox, &place->node, &place->node);
-    ck_pr_fence_release();
-    ck_pr_dec_32(&runtime->outside);
+    status = rgi_push_outside(worker->runtime, worker->inbox, &place->node);
+    rgi_assert(status >= 0);
 }
 
 static void

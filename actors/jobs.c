@@ -72,7 +72,7 @@ send_back(struct rgm_job *job, int status)
 {
     struct rgi_job_place *place = rgi_job_place(job);
     struct rgm_worker *worker = place->worker;
-    struct rgm_runtime *runtime = worker->runtime;
+    int pushed;
 
     place->status = status;
     if (rgi_current == worker) {
@@ -80,11 +80,8 @@ send_back(struct rgm_job *job, int status)
         rgi_mail_post_local(&worker->mail, &place->node);
         return;
     }
-    /* runtime-outside: publishes, before the push, that somebody is inside. */
-    ck_pr_inc_32(&runtime->outside);
-    (void)rgi_inbox_push(worker->inbox, &place->node, &place->node);
-    ck_pr_fence_release();
-    ck_pr_dec_32(&runtime->outside);
+    pushed = rgi_push_outside(worker->runtime, worker->inbox, &place->node);
+    rgi_assert(pushed >= 0);
 }
 
 /* Under the lock: places go to those that wait, in order. */

@@ -792,6 +792,20 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
 
 /* ---- stop, wait, destroy ---- */
 
+int
+rgi_push_outside(struct rgm_runtime *runtime, struct rgi_inbox *inbox,
+                 struct rgm_message *node)
+{
+    int status;
+
+    /* runtime-outside: publishes, before the push, that somebody is inside. */
+    ck_pr_inc_32(&runtime->outside);
+    status = rgi_inbox_push(inbox, node, node);
+    ck_pr_fence_release();
+    ck_pr_dec_32(&runtime->outside);
+    return status;
+}
+
 void
 rgm_runtime_stop(struct rgm_runtime *runtime)
 {

@@ -144,6 +144,14 @@ void rgi_spin_allow(struct rgm_worker *worker, uint32_t workers_count);
 /* Push the stop nodes of those that stop together. Thread: worker 0. */
 void rgi_stop_distribute(struct rgm_runtime *runtime);
 
+/*
+ * Push a node from whatever thread, and ring. Whoever frees the runtime waits
+ * until the push is over, however late its thread gets on.
+ * Returns: as rgi_inbox_push.
+ */
+int rgi_push_outside(struct rgm_runtime *runtime, struct rgi_inbox *inbox,
+                     struct rgm_message *node);
+
 /* The inbox of a worker or guest number, or NULL. */
 struct rgi_inbox *rgi_runtime_inbox(struct rgm_runtime *runtime,
                                     uint32_t number);

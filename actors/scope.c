@@ -323,11 +323,7 @@ order_push(struct rgm_runtime *runtime, uint32_t number,
 {
     struct rgi_inbox *inbox = rgi_runtime_inbox(runtime, number);
 
-    /* runtime-outside: publishes, before the push, that somebody is inside. */
-    ck_pr_inc_32(&runtime->outside);
-    (void)rgi_inbox_push(inbox, order, order);
-    ck_pr_fence_release();
-    ck_pr_dec_32(&runtime->outside);
+    (void)rgi_push_outside(runtime, inbox, order);
 }
 
 int

@@ -140,16 +140,10 @@ static void
 push_home(struct rgi_obligation *obligation)
 {
     struct rgm_worker *worker = obligation->worker;
-    struct rgm_runtime *runtime = worker->runtime;
-    int status;
+    int status = rgi_push_outside(worker->runtime, worker->inbox,
+                                  &obligation->message);
 
-    /* runtime-outside: published by the push below. */
-    ck_pr_inc_32(&runtime->outside);
-    status = rgi_inbox_push(worker->inbox, &obligation->message,
-                            &obligation->message);
     rgi_assert(status >= 0);
-    ck_pr_fence_release();
-    ck_pr_dec_32(&runtime->outside);
 }
 
 void

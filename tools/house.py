@@ -332,6 +332,9 @@ class House:
         threads = self.texts.get("docs/THREADS.md")
         if threads is None:
             return
+        rows = re.findall(r"^\| ([a-z][\w*-]+) \|", threads, re.M)
+        for row in sorted(set(r for r in rows if rows.count(r) > 1)):
+            self.say("docs/THREADS.md", 1, f"two rows are called {row}")
         for path in self.code():
             if not path.startswith(tuple(f + "/" for f in LIBRARY)) or \
                     re.search(r"_(test|stress|fuzz)\.[ch]$", path):

@@ -115,6 +115,7 @@ SPOILED = [
     ("docs/WALK.md", "[gone](gone.md)\n", "links to gone.md"),
     ("base/memory.c", "int a = __atomic_load_n(b, c);\n", "docs/THREADS.md"),
     ("rings/ring.c", "int a = ck_pr_load_64(b);\n", "docs/THREADS.md"),
+    ("docs/THREADS.md", "| head | x |\n| head | y |\n", "two rows are called"),
     ("mailbox/extra.c", opened("extra.c", ""), "listed in no CMakeLists.txt"),
     ("mailbox/inbox_more.c", opened("inbox_more.c", ""), "listed in no CMake"),
 ]
