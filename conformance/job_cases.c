@@ -306,6 +306,7 @@ blk_08_end_discards_what_is_queued_but_no_cleanup(struct stage *stage)
     stage_begin(stage, &held[2]);
     gate_await(&cleanup_gate, 1);
     stage_begin(stage, &behind); /* queued, too */
+    stage_cancel(stage, &behind); /* clean-up goes on */
     stage_stop(stage);
     rgi_check(rgm_runtime_stop_actor(stage->runtime, stage->puppets[0]) == 0);
     rgi_check(stage_end(stage, &held[1]) == -ECANCELED);

@@ -63,6 +63,8 @@ def read_list(path):
             key, _, value = line.partition(":")
             if key not in FIELDS + ("after",):
                 sys.exit(f"{path}:{number}: what is '{key}'?")
+            if key in entry:
+                sys.exit(f"{path}:{number}: a second '{key}' in one entry")
             entry[key] = value.strip()
     if entry:
         entries.append(entry)
