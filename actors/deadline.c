@@ -21,6 +21,9 @@
 
 #include <ringmail/deadline.h>
 
+#include "base/baton.h"
+#include "base/memory.h"
+
 static inline struct rgi_timer *
 timer_of(struct rgm_request *request)
 {
@@ -51,6 +54,14 @@ after(uint64_t now_ns, uint64_t duration_ns)
                                              : now_ns + duration_ns;
 }
 
+/* A guest has no provider, and the clock that providers have. */
+static uint64_t
+clock_of(const struct rgm_worker *worker)
+{
+    return worker->is_guest ? rgi_clock_now()
+                            : worker->provider->ops->now(worker->provider);
+}
+
 /* ---- setting ---- */
 
 struct rgm_deadline
@@ -58,11 +69,8 @@ rgm_deadline_from_now(struct rgm_actor *self, uint64_t duration_ns)
 {
     struct rgm_worker *worker = self->worker;
     struct rgm_deadline deadline = {.domain = rgi_domain(worker)};
-    uint64_t now_ns = worker->is_guest
-                          ? rgi_clock_now()
-                          : worker->provider->ops->now(worker->provider);
 
-    deadline.at_ns = after(now_ns, duration_ns);
+    deadline.at_ns = after(clock_of(worker), duration_ns);
     return deadline;
 }
 
@@ -86,16 +94,29 @@ rgm_request_expire_after(struct rgm_request *request, uint64_t duration_ns)
     request->asker_flags |= RGI_ASKED_AFTER;
 }
 
+/* Of a guest's number: made with its first deadline, and kept. */
+static int
+guest_timers(struct rgm_worker *worker)
+{
+    if (rgi_baton != NULL)
+        return -EINVAL; /* who waits for a player has no time of his own */
+    if (worker->timers != NULL)
+        return 0;
+    worker->timers = rgi_alloc(sizeof(*worker->timers));
+    if (worker->timers == NULL)
+        return -ENOMEM;
+    rgi_timers_init(worker->timers, rgi_clock_now());
+    return 0;
+}
+
 int
-rgi_deadline_check(const struct rgm_worker *worker,
+rgi_deadline_check(struct rgm_worker *worker,
                    const struct rgm_request *request)
 {
-    if (worker->is_guest)
-        return -EINVAL;
     if (request->asker_flags & RGI_ASKED_AT &&
         request->hold.domain != rgi_domain(worker))
         return -EINVAL;
-    return 0;
+    return worker->is_guest ? guest_timers(worker) : 0;
 }
 
 /* ---- waiting ---- */
@@ -115,9 +136,8 @@ rgi_deadline_begin(struct rgm_worker *worker, struct rgm_request *request)
 void
 rgi_deadline_settle(struct rgm_worker *worker, struct rgm_request *request)
 {
-    uint64_t now_ns = worker->provider->ops->now(worker->provider);
     struct rgm_deadline deadline = {
-        .at_ns = after(now_ns, request->deadline_ns),
+        .at_ns = after(clock_of(worker), request->deadline_ns),
         .domain = rgi_domain(worker)};
 
     rgm_request_expire_at(request, deadline);
@@ -136,7 +156,7 @@ rgi_deadlines_arm(struct rgm_worker *worker)
                                              : rgi_request_is_over(request))
             continue; /* ready at once: no clock, no timer */
         if (now_ns == 0)
-            now_ns = worker->provider->ops->now(worker->provider);
+            now_ns = clock_of(worker);
         if (timer->kind == RGI_TIMER_TIMEOUT) {
             rgi_timeout_arm(worker, timer, now_ns);
             continue;

@@ -496,26 +496,127 @@ guest_done(struct rgm_actor *self, struct rgm_request *request)
     (void)request;
 }
 
+/* ----------------------------------------------------------- plain threads */
+
 static void
-a_guests_requests_have_no_deadlines(void)
+keep_for_ever(struct robot *self, struct question *question)
 {
+    rgi_check(rgm_keep(self, question, &self->token) == 0);
+}
+
+static void
+keep_or_reply(struct robot *self, struct question *question)
+{
+    if (question->value == 0)
+        keep_for_ever(self, question);
+    else
+        rgm_reply(self, question, 0);
+}
+
+struct visit {
     struct rgm_runtime *runtime;
-    struct question question;
-    struct rgm_guest guest;
+    struct script host_script;
+    struct rgm_address host;
+};
+
+static void
+visit_begin(struct visit *visit)
+{
+    struct rgm_runtime_options options = {
+        .workers = 1, .provider = &fake_class, .lane_messages = 2};
 
     fake_reset();
-    runtime = rig_make(1);
-    rgi_check(rgm_runtime_start(runtime) == 0);
-    rgi_check(rgm_guest_open(runtime, &guest) == 0);
-    question_prepare(&question, rgm_worker_address(0));
-    rgm_expire_after(&question, 1);
-    rgm_ask_request(&guest.actor, &question.request, guest_done);
-    rgi_check(rgm_guest_wait(&guest) == 1);
-    rgi_check(rgm_status(&question) == -EINVAL);
+    visit->host_script = (struct script){.question = keep_or_reply};
+    visit->runtime = rig_make_with(&options);
+    rgi_check(rgm_runtime_start(visit->runtime) == 0);
+    rgi_check(rgm_runtime_spawn(visit->runtime, 0, &robot_behaviour,
+                                &visit->host_script, &visit->host) == 0);
+}
+
+static void
+visit_end(struct visit *visit)
+{
+    rgm_runtime_stop(visit->runtime);
+    rgi_check(rgm_runtime_wait(visit->runtime) == 0);
+    rig_destroy(visit->runtime);
+}
+
+static void
+a_call_is_waited_for_until_its_deadline(void)
+{
+    struct question question;
+    struct visit visit;
+
+    visit_begin(&visit);
+    for (unsigned i = 0; i < 20; i++) {
+        question_prepare(&question, visit.host);
+        question.value = i % 2; /* answered, or kept */
+        rgm_expire_after(&question, i % 2 ? 60 * RGM_NS_PER_S : 1000);
+        rgi_check(rgm_call(visit.runtime, &question) ==
+                  (i % 2 ? 0 : -ETIMEDOUT));
+        rgi_check(question.request.life == RGI_REQUEST_HOME);
+    }
+    question_prepare(&question, visit.host); /* and never: none at all */
+    question.value = 1;
+    rgm_expire_after(&question, RGM_NEVER);
+    rgi_check(rgm_call(visit.runtime, &question) == 0);
+    visit_end(&visit);
+}
+
+/* Two are out, the third stands in line for allowance; all expire, the fourth
+ * is cancelled by hand before. */
+static void
+a_guests_deadlines_reach_it_wherever_it_waits(void)
+{
+    struct question questions[4];
+    struct rgm_guest guest;
+    struct visit visit;
+    unsigned count = 0;
+
+    visit_begin(&visit);
+    rgi_check(rgm_guest_open(visit.runtime, &guest) == 0);
+    for (unsigned i = 0; i < 4; i++) {
+        question_prepare(&questions[i], visit.host);
+        questions[i].value = 0;
+        if (i == 3)
+            rgm_expire_after(&questions[i], 60 * RGM_NS_PER_S);
+        else
+            rgm_expire_at(&questions[i],
+                          rgm_deadline_in(&guest, RGM_NS_PER_MS));
+        rgm_ask_request(&guest.actor, &questions[i].request, guest_done);
+    }
+    rgm_cancel_request(&guest.actor, &questions[3].request);
+    while (count < 4)
+        count += rgm_guest_wait(&guest);
+    for (unsigned i = 0; i < 4; i++)
+        rgi_check(rgm_status(&questions[i]) ==
+                  (i == 3 ? -ECANCELED : -ETIMEDOUT));
     rgm_guest_close(&guest);
-    rgm_runtime_stop(runtime);
-    rgi_check(rgm_runtime_wait(runtime) == 0);
-    rig_destroy(runtime);
+    visit_end(&visit);
+}
+
+static void
+a_guests_first_deadline_may_find_no_memory(void)
+{
+    struct question question;
+    struct rgm_guest guest;
+    struct visit visit;
+
+    visit_begin(&visit);
+    rgi_check(rgm_guest_open(visit.runtime, &guest) == 0);
+    for (unsigned i = 0; i < 2; i++) {
+        question_prepare(&question, visit.host);
+        question.value = 1;
+        rgm_expire_after(&question, 60 * RGM_NS_PER_S);
+        if (i == 0)
+            rgi_memory_fail_nth(1);
+        rgm_ask_request(&guest.actor, &question.request, guest_done);
+        (void)rgi_memory_fail_off();
+        rgi_check(rgm_guest_wait(&guest) == 1);
+        rgi_check(rgm_status(&question) == (i == 0 ? -ENOMEM : 0));
+    }
+    rgm_guest_close(&guest);
+    visit_end(&visit);
 }
 
 /* -------------------------------------------------------- asked for another */
@@ -811,7 +912,9 @@ a_child_in_time_leaves_its_family_and_the_parent_is_answered(void)
     X(deadline, an_operation_that_expires_is_told_to_stop)                     \
     X(deadline, the_first_reason_stands)                                       \
     X(deadline, clk_03_a_deadline_of_another_runtime_is_refused)               \
-    X(deadline, a_guests_requests_have_no_deadlines)                           \
+    X(deadline, a_call_is_waited_for_until_its_deadline)                       \
+    X(deadline, a_guests_deadlines_reach_it_wherever_it_waits)                 \
+    X(deadline, a_guests_first_deadline_may_find_no_memory)                    \
     X(deadline, answering_the_parent_cancels_what_was_asked_for_it)            \
     X(deadline, forwarding_the_parent_cancels_what_was_asked_for_it)           \
     X(deadline, a_stop_of_the_keeper_cancels_what_it_asked_for_others)         \

@@ -271,21 +271,48 @@ watch_no_longer(struct rgm_worker *worker, struct rgm_guest *guest)
     }
 }
 
-/* Sleep until a push. Only the head word decides; a bell may be late. */
+/* Who waits too long is cancelled, and its answer waited for. */
+static void
+deadlines_turn(struct rgm_worker *worker)
+{
+    if (!rgi_list_empty(&worker->deadlines))
+        rgi_deadlines_arm(worker);
+    if (worker->timers == NULL || rgi_timers_count(worker->timers) == 0)
+        return;
+    worker->now_fresh = false;
+    rgi_timers_turn(worker);
+}
+
+static uint64_t
+next_deadline(struct rgm_worker *worker)
+{
+    return worker->timers != NULL ? rgi_timers_next(worker->timers)
+                                  : RGM_NEVER;
+}
+
+/* Sleep until a push, or until a deadline comes. Only the head word decides
+ * whether there is mail; a bell may be late. */
 static void
 sleep_until_mail(struct rgm_worker *worker)
 {
     struct rgi_inbox *inbox = worker->inbox;
+    uint64_t deadline_ns;
 
     if (worker->dirty != 0) {
         rgi_relax(); /* until a worker has finished closing */
         return;
     }
-    if (rgi_mail_pending(&worker->mail) || !rgi_inbox_sleep(inbox))
+    deadlines_turn(worker);
+    if (worker->dirty != 0 || rgi_mail_pending(&worker->mail) ||
+        !rgi_inbox_sleep(inbox))
         return;
+    deadline_ns = next_deadline(worker);
     while (rgi_inbox_word(inbox) == RGI_INBOX_ASLEEP)
-        rgi_futex_wait(head_word(inbox), (uint32_t)(uintptr_t)
-                                             RGI_INBOX_ASLEEP);
+        if (!rgi_futex_wait_until(head_word(inbox),
+                                  (uint32_t)(uintptr_t)RGI_INBOX_ASLEEP,
+                                  deadline_ns))
+            break;
+    rgi_inbox_wake(inbox);
 }
 
 uint32_t

@@ -332,6 +332,7 @@ runtime_free(struct rgm_runtime *runtime)
     for (uint32_t i = 0; i < RGM_GUESTS_MAX; i++) {
         if (runtime->guests[i] == NULL)
             continue;
+        rgi_free(runtime->guests[i]->worker.timers);
         rgi_home_deinit(&runtime->guests[i]->worker);
         rgi_free(runtime->guests[i]);
     }

@@ -810,8 +810,9 @@ enum rgi_timer_kind {
 
 /* What no other runtime's deadlines have. */
 uint64_t rgi_domain(const struct rgm_worker *worker);
-/* May the request be asked with the deadline it has? 0 or -EINVAL. */
-int rgi_deadline_check(const struct rgm_worker *worker,
+/* May the request be asked with the deadline it has? 0, -EINVAL, or, for a
+ * guest's first, -ENOMEM. */
+int rgi_deadline_check(struct rgm_worker *worker,
                        const struct rgm_request *request);
 /* It is asked: its deadline counts, from the first wait on. */
 void rgi_deadline_begin(struct rgm_worker *worker,

@@ -436,6 +436,32 @@ field_b44_bytes_that_came_with_the_cancel_are_told(struct stage *stage)
     stage_close(stage);
 }
 
+/* A plain thread reads where nothing comes, and goes on with the stream. */
+void
+a_blocking_call_has_a_time_limit(struct stage *stage)
+{
+    struct rgm_stream near;
+    struct rgm_read read;
+    char byte = 0;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    for (unsigned i = 0; i < 5; i++) {
+        rgm_stream_read(&read, &near, &byte, 1);
+        rgm_expire_after(&read, RGM_NS_PER_MS);
+        rgi_check(rgm_call(stage->runtime, &read) == -ETIMEDOUT);
+    }
+    peer_send(peer, "x", 1);
+    rgm_stream_read(&read, &near, &byte, 1);
+    rgm_expire_after(&read, GUARD_S * RGM_NS_PER_S);
+    rgi_check(rgm_call(stage->runtime, &read) == 0);
+    rgi_check(read.count == 1 && byte == 'x');
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
 void
 field_b50_answers_just_before_the_deadline(struct stage *stage)
 {

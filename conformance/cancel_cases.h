@@ -15,6 +15,7 @@
     X(suite, opl_15_a_cancelled_scope_lets_clean_up_through)                   \
     X(suite, clk_11_a_write_that_timed_out_still_arrives)                      \
     X(suite, a_deadline_ends_a_read_and_the_stream_goes_on)                    \
+    X(suite, a_blocking_call_has_a_time_limit)                                 \
     X(suite, an_operation_of_another_worker_expires)                           \
     X(suite, field_b43_memory_is_ours_when_the_answer_is_there)                \
     X(suite, field_b44_bytes_that_came_with_the_cancel_are_told)               \

@@ -18,8 +18,10 @@
  * and arms no timer when it is answered before its worker has done what it is
  * at: the duration counts from when the request first has to wait.
  *
- * Thread: owner, everywhere on this page. A guest's requests have no deadlines:
- * they are answered -EINVAL.
+ * Thread: owner, everywhere on this page. A guest's requests have deadlines, too,
+ * by CLOCK_MONOTONIC, which is the clock of ring and threads: they are looked at
+ * while the guest waits, and so rgm_call has a time limit. (Under a stepper they
+ * are answered -EINVAL; -ENOMEM when there is no memory for a guest's first.)
  */
 
 #include <ringmail/actor.h>
