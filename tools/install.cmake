@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # install.cmake - what does an outside program see after `cmake --install`?
-# Headers, the library, find_package(ringmail) and ringmail.pc.
+# Headers, the library, find_package(ringmail) and ringmail.pc; and, if it was
+# built, the component `conformance` for authors of providers.
 
 set(rgi_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringmail)
 
@@ -35,3 +36,19 @@ configure_file(tools/ringmail.pc.in ${CMAKE_CURRENT_BINARY_DIR}/ringmail.pc
     @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ringmail.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Its headers have a place of their own, where only its users look: a program
+# that uses ringmail has no business with them.
+if(TARGET ringmail_conformance)
+    install(TARGETS ringmail_conformance EXPORT ringmail-conformance
+        COMPONENT conformance
+        FILE_SET HEADERS COMPONENT conformance
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ringmail-conformance)
+    install(EXPORT ringmail-conformance NAMESPACE ringmail::
+        DESTINATION ${rgi_cmake_dir} COMPONENT conformance
+        FILE ringmail-conformance-targets.cmake)
+    configure_file(tools/ringmail-conformance.pc.in
+        ${CMAKE_CURRENT_BINARY_DIR}/ringmail-conformance.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ringmail-conformance.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT conformance)
+endif()

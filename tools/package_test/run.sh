@@ -38,7 +38,8 @@ for kind in shared static; do
     option=ON
     [ $kind = shared ] || option=OFF
     quietly cmake -S . -B "$tree" -G Ninja -DBUILD_SHARED_LIBS=$option \
-        -DRINGMAIL_BUILD_TESTS=OFF -DRINGMAIL_BUILD_PROGRAMS=OFF
+        -DRINGMAIL_BUILD_TESTS=OFF -DRINGMAIL_BUILD_PROGRAMS=OFF \
+        -DRINGMAIL_BUILD_CONFORMANCE=ON
     quietly cmake --build "$tree" -j "$jobs"
     quietly cmake --install "$tree" --prefix "$place/first-$kind"
     mv "$place/first-$kind" "$place/$kind"
@@ -48,6 +49,7 @@ for kind in shared static; do
     quietly cmake --build "$place/$kind-build"
     quietly "$place/$kind-build/consumer_c"
     quietly "$place/$kind-build/consumer_cpp"
+    quietly "$place/$kind-build/consumer_conformance"
     echo "ok package/${kind}_find_package"
 
     pc=$(dirname "$(find "$place/$kind" -name ringmail.pc)")
