@@ -981,6 +981,13 @@ int rgi_guest_spawn(struct rgm_worker *guest, uint32_t number,
 
 void rgi_janitor_init(struct rgm_worker *worker);
 
+/* transfer.c: one transfer on an open stream of this worker, now. Fills in what
+ * it is about. Returns: bytes, or a negative errno. */
+struct rgm_socket;
+struct rgm_transfer;
+int64_t rgi_transfer(struct rgm_worker *worker, const struct rgm_socket *socket,
+                     struct rgm_transfer *transfer);
+
 /* ---- spinner.c ---- */
 
 int rgi_spinner_init(struct rgi_spinner *spinner, uint32_t minimum_ns,

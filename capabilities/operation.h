@@ -24,6 +24,7 @@
 #include <ringmail/file.h>
 #include <ringmail/provider.h>
 #include <ringmail/stream.h>
+#include <ringmail/transfer.h>
 
 /* What each capability's request is to the runtime. */
 extern const struct rgm_message_type rgi_type_sleep;
@@ -58,6 +59,7 @@ extern const struct rgm_message_type rgi_type_path;
 extern const struct rgm_message_type rgi_type_directory_read;
 extern const struct rgm_message_type rgi_type_job;
 extern const struct rgm_message_type rgi_type_child_wait;
+extern const struct rgm_message_type rgi_type_await;
 extern const struct rgm_message_type rgi_type_packet_open;
 extern const struct rgm_message_type rgi_type_packet_read;
 extern const struct rgm_message_type rgi_type_packet_write;

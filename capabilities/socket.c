@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static int
@@ -237,4 +239,39 @@ rgi_socket_make_blocking(int fd)
     if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
         return -errno;
     return 0;
+}
+
+static int
+transfer_flags(const struct rgm_transfer *transfer)
+{
+    int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+    if (transfer->flags & RGM_TRANSFER_PEEK)
+        flags |= MSG_PEEK;
+    if (transfer->flags & RGM_TRANSFER_WAIT_ALL)
+        flags |= MSG_WAITALL;
+    return flags;
+}
+
+int64_t
+rgi_socket_transfer(int fd, const struct rgm_transfer *transfer)
+{
+    struct msghdr header = {
+        .msg_iov = (struct iovec *)(uintptr_t)transfer->vectors,
+        .msg_iovlen = transfer->vectors_count,
+    };
+    int flags = transfer_flags(transfer);
+    ssize_t count;
+
+    do
+        count = transfer->writes ? sendmsg(fd, &header, flags)
+                                 : recvmsg(fd, &header, flags);
+    while (count < 0 && errno == EINTR);
+    return count < 0 ? -errno : count;
+}
+
+short
+rgi_socket_moment(const struct rgm_await *await)
+{
+    return await->moment == RGM_READABLE ? POLLIN : POLLOUT;
 }

@@ -9,6 +9,8 @@
  * negative errno values. Thread of all of them: any.
  */
 
+#include <ringmail/transfer.h>
+
 #include "capabilities/endpoint.h"
 
 /* How the provider wants its descriptors. They are close-on-exec anyway. */
@@ -50,6 +52,14 @@ RGM_MUST_USE int rgi_socket_names(int fd, struct rgm_endpoint *ret_local,
 
 /* How a connect that was begun has ended: 0 or its error. */
 RGM_MUST_USE int rgi_socket_error(int fd);
+
+/* The transfer on that descriptor: one call, which does not wait and raises no
+ * signal. Returns: bytes, or a negative errno. */
+RGM_MUST_USE int64_t rgi_socket_transfer(int fd,
+                                         const struct rgm_transfer *transfer);
+
+/* Of poll(2): what an await waits for. */
+short rgi_socket_moment(const struct rgm_await *await);
 
 /* For a descriptor that was made non-blocking only to connect. */
 RGM_MUST_USE int rgi_socket_make_blocking(int fd);

@@ -45,6 +45,7 @@ OPERATION_TYPE(close, rgm_close, 0);
 OPERATION_TYPE(set_option, rgm_socket_option, 0);
 OPERATION_TYPE(get_option, rgm_socket_option, 0);
 OPERATION_TYPE(names, rgm_names, 0);
+OPERATION_TYPE(await, rgm_await, 1);
 
 /* Where in a record the pointers to its sockets are; 0: it has none. */
 struct shape {
@@ -73,6 +74,7 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_SET_OPTION] = {offsetof(struct rgm_socket_option, socket), 0, 0},
     [RGM_OP_GET_OPTION] = {offsetof(struct rgm_socket_option, socket), 0, 0},
     [RGM_OP_NAMES] = {offsetof(struct rgm_names, socket), 0, 0},
+    [RGM_OP_AWAIT] = {offsetof(struct rgm_await, socket), 0, 0},
     [RGM_OP_FILE_OPEN] = {0, FILE_AT, 0},
     [RGM_OP_FILE_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_WRITE] = {FILE_AT, 0, RGI_SOCKET_FILE},
@@ -201,9 +203,8 @@ rgm_stream_write(struct rgm_write *write, struct rgm_stream *stream,
     write->vectors = &write->single;
 }
 
-/* Whether the pieces are memory, and a count of their bytes is a count. */
-static bool
-vectors_are_valid(const struct rgm_vector *vectors, size_t vectors_count)
+bool
+rgi_vectors_are_valid(const struct rgm_vector *vectors, size_t vectors_count)
 {
     size_t left_bytes = SIZE_MAX / 2;
 
@@ -230,7 +231,7 @@ rgm_stream_write_vectors(struct rgm_write *write, struct rgm_stream *stream,
     write->stream = stream;
     write->vectors = vectors;
     write->vectors_count = vectors_count;
-    refuse_if(&write->operation, !vectors_are_valid(vectors, vectors_count));
+    refuse_if(&write->operation, !rgi_vectors_are_valid(vectors, vectors_count));
 }
 
 void
@@ -319,6 +320,17 @@ rgm_socket_names(struct rgm_names *names, struct rgm_socket *socket)
 {
     prepare_on(&names->operation, RGM_OP_NAMES, &rgi_type_names, socket);
     names->socket = socket;
+}
+
+void
+rgm_socket_await(struct rgm_await *await, struct rgm_socket *socket,
+                 enum rgm_moment moment)
+{
+    prepare_on(&await->operation, RGM_OP_AWAIT, &rgi_type_await, socket);
+    await->socket = socket;
+    await->moment = (uint32_t)moment;
+    refuse_if(&await->operation,
+              moment != RGM_READABLE && moment != RGM_WRITABLE);
 }
 
 /* --------------------------------------------------------------- admission */
@@ -467,8 +479,8 @@ rgi_stream_fill(struct rgm_operation *operation, uint64_t resource)
 
 /* --------------------------------------------------------------- transfers */
 
-static bool
-vectors_are_empty(const struct rgm_vector *vectors, size_t vectors_count)
+bool
+rgi_vectors_are_empty(const struct rgm_vector *vectors, size_t vectors_count)
 {
     for (size_t i = 0; i < vectors_count; i++)
         if (vectors[i].length_bytes > 0)
@@ -487,10 +499,10 @@ rgi_stream_is_empty(const struct rgm_operation *operation)
     case RGM_OP_READ:
         return read->capacity_bytes == 0;
     case RGM_OP_WRITE:
-        return vectors_are_empty(write->vectors, write->vectors_count);
+        return rgi_vectors_are_empty(write->vectors, write->vectors_count);
     case RGM_OP_FILE_READ:
     case RGM_OP_FILE_WRITE:
-        return vectors_are_empty(transfer->vectors, transfer->vectors_count);
+        return rgi_vectors_are_empty(transfer->vectors, transfer->vectors_count);
     default:
         return false;
     }

@@ -11,6 +11,7 @@
  */
 
 #include <ringmail/stream.h>
+#include <ringmail/transfer.h>
 
 enum rgi_socket_kind {
     RGI_SOCKET_STREAM = 1,
@@ -40,6 +41,7 @@ enum rgi_socket_kind {
 #define rgi_close_of(operation) ((struct rgm_close *)(void *)(operation))
 #define rgi_option_of(operation)                                              \
     ((struct rgm_socket_option *)(void *)(operation))
+#define rgi_await_of(operation) ((struct rgm_await *)(void *)(operation))
 #define rgi_names_of(operation) ((struct rgm_names *)(void *)(operation))
 
 /*
@@ -62,6 +64,14 @@ void rgi_stream_fill(struct rgm_operation *operation, uint64_t resource);
 
 /* Whether a read or write is over before it begins: it has no bytes. */
 bool rgi_stream_is_empty(const struct rgm_operation *operation);
+
+/* Whether the pieces are memory, and a count of their bytes is a count. */
+bool rgi_vectors_are_valid(const struct rgm_vector *vectors,
+                           size_t vectors_count);
+
+/* Whether they have no bytes. */
+bool rgi_vectors_are_empty(const struct rgm_vector *vectors,
+                           size_t vectors_count);
 
 /* How far a write has got, beside write->count. Zero at the beginning. */
 struct rgi_write_place {

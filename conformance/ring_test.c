@@ -19,6 +19,7 @@
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
+#include "conformance/transfer_cases.h"
 #include "conformance/worker_lease_cases.h"
 
 #define SUITES(X)                                                              \
@@ -39,6 +40,8 @@
     SHUTDOWN_CASES(X, ring_shutdown)                                           \
     STREAM_CASES(X, ring_stream)                                               \
     SOCKET_CASES(X, ring_socket)                                               \
+    TRANSFER_CASES(X, ring_transfer)                                           \
+    TRANSFER_RING_CASES(X, ring_transfer)                                      \
     WORKER_LEASE_CASES(X, ring_worker_lease)
 
 CONFORM(rgm_provider_ring, SUITES)

@@ -89,6 +89,13 @@ spy_wake(struct rgm_provider *provider)
             spies[i].real->wake(provider);
 }
 
+static int64_t
+spy_transfer(struct rgm_provider *provider, const struct rgm_transfer *transfer)
+{
+    mine->transfers++;
+    return mine->real->transfer(provider, transfer);
+}
+
 static const struct rgm_provider_ops spy_ops = {
     .version = RGM_PROVIDER_VERSION,
     .now = spy_now,
@@ -96,6 +103,7 @@ static const struct rgm_provider_ops spy_ops = {
     .cancel = spy_cancel,
     .wait = spy_wait,
     .wake = spy_wake,
+    .transfer = spy_transfer,
 };
 
 static int

@@ -19,6 +19,7 @@ struct spy {
     const struct rgm_provider_ops *real;
     struct rgm_provider *provider;
     uint64_t submits[RGM_OP_KINDS_COUNT];
+    uint64_t transfers; /* at once */
     uint64_t cancels;
     uint64_t waits;
     uint64_t waits_blocking;

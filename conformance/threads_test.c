@@ -19,6 +19,7 @@
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 #include "conformance/threads_cases.h"
+#include "conformance/transfer_cases.h"
 #include "conformance/worker_lease_cases.h"
 
 #define SUITES(X)                                                              \
@@ -39,6 +40,7 @@
     THREADS_CASES(X, threads_only)                                             \
     STREAM_CASES(X, threads_stream)                                            \
     SOCKET_CASES(X, threads_socket)                                            \
+    TRANSFER_CASES(X, threads_transfer)                                        \
     WORKER_LEASE_CASES(X, threads_worker_lease)
 
 CONFORM(rgm_provider_threads, SUITES)

@@ -204,6 +204,10 @@ extern const struct rgi_ring_kind rgi_ring_packet_kinds[RGI_PACKET_KINDS];
 
 extern const struct rgi_ring_kind rgi_ring_child_wait;
 
+/* A transfer at once, by a call of our own. */
+int64_t rgi_ring_transfer(struct rgi_ring_provider *p,
+                          const struct rgm_transfer *transfer);
+
 static inline const struct rgi_ring_kind *
 rgi_ring_kind_at(unsigned kind)
 {

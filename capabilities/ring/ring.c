@@ -440,6 +440,13 @@ ring_wake(struct rgm_provider *provider)
     rgi_bell_ring((void *)(intptr_t)self(provider)->bell);
 }
 
+static int64_t
+ring_transfer(struct rgm_provider *provider,
+              const struct rgm_transfer *transfer)
+{
+    return rgi_ring_transfer(self(provider), transfer);
+}
+
 /* ---------------------------------------------------------- open and close */
 
 static const struct rgm_provider_ops ring_ops = {
@@ -449,6 +456,7 @@ static const struct rgm_provider_ops ring_ops = {
     .cancel = ring_cancel,
     .wait = ring_wait,
     .wake = ring_wake,
+    .transfer = ring_transfer,
 };
 
 #define BIT(kind) (UINT64_C(1) << (kind))
@@ -458,7 +466,7 @@ static const struct rgm_provider_ops ring_ops = {
      BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |       \
      BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES) | RGI_FILE_KIND_BITS |     \
      BIT(RGM_OP_PACKET_OPEN) | BIT(RGM_OP_PACKET_READ) |                       \
-     BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_CHILD_WAIT))
+     BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_CHILD_WAIT) | BIT(RGM_OP_AWAIT))
 
 static void
 fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)

@@ -421,6 +421,40 @@ close_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     return result < 0 ? result : 0;
 }
 
+/* ------------------------------------------------------------------- await */
+
+static void
+await_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
+              struct io_uring_sqe *entry)
+{
+    (void)p;
+    rgi_ring_poll(entry, rgi_task_of(operation)->fd,
+                  (uint32_t)rgi_socket_moment(rgi_await_of(operation)));
+}
+
+static int
+await_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
+          int result, uint32_t flags)
+{
+    (void)p;
+    (void)operation;
+    (void)flags;
+    if (result == -EINTR || result == -EAGAIN)
+        return RGI_STEP_ATTEMPT;
+    return result < 0 ? result : 0;
+}
+
+int64_t
+rgi_ring_transfer(struct rgi_ring_provider *p,
+                  const struct rgm_transfer *transfer)
+{
+    const struct rgi_channel *channel =
+        rgi_channel_find(&p->channels, transfer->resource);
+
+    return channel == NULL ? -EBADF
+                           : rgi_socket_transfer(channel->fd, transfer);
+}
+
 /* ---------------------------------------------------------- options, names */
 
 static int
@@ -473,4 +507,5 @@ const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_SET_OPTION] = {set_option_begin, NULL, NULL, NULL},
     [RGM_OP_GET_OPTION] = {get_option_begin, NULL, NULL, NULL},
     [RGM_OP_NAMES] = {names_begin, NULL, NULL, NULL},
+    [RGM_OP_AWAIT] = {begin_attempt, await_prepare, await_end, NULL},
 };

@@ -249,6 +249,18 @@ attempt_names(struct rgm_names *record, struct rgi_attempt *attempt)
                                               &record->peer));
 }
 
+/* A look, and nothing taken. */
+static enum rgi_verdict
+attempt_await(const struct rgm_await *record, struct rgi_attempt *attempt)
+{
+    struct pollfd entry = {attempt->uses, rgi_socket_moment(record), 0};
+    int count = poll(&entry, 1, 0);
+
+    if (count < 0)
+        return failed(attempt, errno);
+    return count == 0 ? RGI_LATER : finished(attempt, 0);
+}
+
 /* ------------------------------------------------------------------- files */
 
 /* An import is a handle on what is there; nothing is opened. */
@@ -392,6 +404,8 @@ rgi_attempt_run(struct rgm_operation *operation)
     case RGM_OP_PACKET_READ:
     case RGM_OP_PACKET_WRITE:
         return attempt_packet(operation, attempt);
+    case RGM_OP_AWAIT:
+        return attempt_await(rgi_await_of(operation), attempt);
     case RGM_OP_CHILD_WAIT:
         return attempt_child(rgi_child_of(operation), attempt);
     default:

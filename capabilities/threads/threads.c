@@ -25,6 +25,7 @@
 
 #include "base/bell.h"
 #include "base/memory.h"
+#include "capabilities/socket.h"
 #include "capabilities/threads/jobs.h"
 
 #define THREADS_DEFAULT 4
@@ -48,7 +49,7 @@ struct threads {
      RGI_FILE_KIND_BITS | (UINT64_C(1) << RGM_OP_PACKET_OPEN) |              \
      (UINT64_C(1) << RGM_OP_PACKET_READ) |                                    \
      (UINT64_C(1) << RGM_OP_PACKET_WRITE) |                                   \
-     (UINT64_C(1) << RGM_OP_CHILD_WAIT))
+     (UINT64_C(1) << RGM_OP_CHILD_WAIT) | (UINT64_C(1) << RGM_OP_AWAIT))
 
 static struct threads *
 threads_of(struct rgm_provider *provider)
@@ -236,6 +237,15 @@ threads_wake(struct rgm_provider *provider)
     rgi_bell_ring((void *)(intptr_t)threads_of(provider)->bell);
 }
 
+/* On the caller's thread: it is he who must not wait, and it does not. */
+static int64_t
+threads_transfer(struct rgm_provider *provider,
+                 const struct rgm_transfer *transfer)
+{
+    (void)provider;
+    return rgi_socket_transfer((int)transfer->resource, transfer);
+}
+
 /* ----------------------------------------------------------- open and close */
 
 static const struct rgm_provider_ops threads_ops = {
@@ -245,6 +255,7 @@ static const struct rgm_provider_ops threads_ops = {
     .cancel = threads_cancel,
     .wait = threads_wait,
     .wake = threads_wake,
+    .transfer = threads_transfer,
 };
 
 static int

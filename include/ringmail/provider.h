@@ -3,7 +3,8 @@
 #define RINGMAIL_PROVIDER_H
 
 /*
- * provider.h - what carries the capabilities out: five entries and a bitmap.
+ * provider.h - what carries the capabilities out: five entries, one that may be
+ * missing, and a bitmap.
  *
  * For authors of providers; a program that only uses ringmail names a provider
  * in its runtime's options and needs nothing else of this page.
@@ -65,6 +66,7 @@ enum rgm_operation_kind {
     RGM_OP_PACKET_READ,
     RGM_OP_PACKET_WRITE,
     RGM_OP_CHILD_WAIT,
+    RGM_OP_AWAIT,
     RGM_OP_JOB, /* the runtime's own: its pool of threads */
     RGM_OP_KINDS_COUNT
 };
@@ -107,6 +109,17 @@ struct rgm_turn {
     bool rang; /* the bell was seen */
 };
 
+struct rgm_vector;
+
+/* One transfer of a stream that is made at once, or not at all. */
+struct rgm_transfer {
+    uint64_t resource; /* of the open handle */
+    const struct rgm_vector *vectors; /* none of it is kept, or changed */
+    uint32_t vectors_count;           /* at most 1,024 */
+    uint32_t flags;                   /* enum rgm_transfer_flag, checked */
+    bool writes;
+};
+
 struct rgm_provider_ops {
     uint32_t version; /* RGM_PROVIDER_VERSION */
 
@@ -132,9 +145,15 @@ struct rgm_provider_ops {
 
     /* Thread: any. End the wait in progress, or the next one. */
     void (*wake)(struct rgm_provider *provider);
+
+    /* NULL, or one transfer in the call, which does not wait and touches the
+     * memory it is given in the call alone. Returns bytes (0: the end, if it
+     * reads), or a negative errno; -EAGAIN: not now. */
+    int64_t (*transfer)(struct rgm_provider *provider,
+                        const struct rgm_transfer *transfer);
 };
 
-#define RGM_PROVIDER_VERSION 1
+#define RGM_PROVIDER_VERSION 2
 
 /*
  * Words of shared memory from which a busy worker sees, without a call, that

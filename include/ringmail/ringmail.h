@@ -33,6 +33,7 @@
 #include <ringmail/worker_lease.h>
 #include <ringmail/supervisor.h>
 #include <ringmail/task.h>
+#include <ringmail/transfer.h>
 #include <ringmail/watch.h>
 
 #endif /* RINGMAIL_H */
