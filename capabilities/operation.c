@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "capabilities/file.h"
+#include "capabilities/owners.h"
 #include "capabilities/stream.h"
 
 void
@@ -78,6 +79,9 @@ start_admit(struct rgm_operation *operation, struct rgm_provider *provider,
         return status;
     operation->serial = ++provider->serial;
     operation->state = RGM_OPERATION_SUBMITTED;
+#ifdef RGI_SLOW_ASSERTS
+    rgi_owners_note(operation);
+#endif
     return 0;
 }
 
@@ -136,6 +140,7 @@ rgm_operation_complete(struct rgm_operation *operation, int status,
     rgi_assert(operation->state == RGM_OPERATION_SUBMITTED ||
                operation->state == RGM_OPERATION_CANCELLING);
     rgi_assert(status <= 0);
+    rgi_assert_slow(rgi_owners_hold(operation));
     operation->request.message.status = complete_status(operation, status);
     operation->state = RGM_OPERATION_COMPLETED;
     rgi_stream_retire(operation);

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -300,6 +301,135 @@ broken_order_aborts(void)
     rgi_check(aborts(complete_what_was_not_submitted));
 }
 
+/* ------------------------------------------------------------------- owners */
+
+/* Reads into `memory`; while that is out, `moves` does something to it. */
+static void
+read_while(void (*moves)(struct rgm_read *read))
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_read read;
+    static char memory[8];
+
+    rgm_stream_read(&read, &stream, memory, sizeof(memory));
+    rgi_check(rgi_operation_start(&read.operation, &provider) == 0);
+    moves(&read);
+    rgm_operation_complete(&read.operation, 0, &turn);
+}
+
+/* The bytes lie in what has them, and go where that goes. */
+struct inline_bytes {
+    size_t length_bytes;
+    char bytes[8];
+};
+
+static void
+moving_owner(struct rgm_read *read)
+{
+    static struct inline_bytes moved;
+
+    read->memory = moved.bytes;
+}
+
+static void
+shrinking_owner(struct rgm_read *read)
+{
+    read->capacity_bytes--;
+}
+
+static void
+owner_that_stays(struct rgm_read *read)
+{
+    ((char *)read->memory)[0] = 'x'; /* contents are another matter */
+    read->count = 1;
+}
+
+static void
+read_while_it_moves(void)
+{
+    read_while(moving_owner);
+}
+
+static void
+read_while_it_shrinks(void)
+{
+    read_while(shrinking_owner);
+}
+
+/* Writes pieces; one of them is changed, or the array is somewhere else. */
+static void
+write_while(bool elsewhere)
+{
+    struct rgm_vector pieces[3] = {{"a", 1}, {"bc", 2}, {"d", 1}};
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_vector other[3];
+    struct rgm_turn turn = {0};
+    struct rgm_write write;
+
+    memcpy(other, pieces, sizeof(pieces));
+    rgm_stream_write_vectors(&write, &stream, pieces, 3);
+    rgi_check(rgi_operation_start(&write.operation, &provider) == 0);
+    if (elsewhere)
+        write.vectors = other;
+    else
+        pieces[1].length_bytes = 1;
+    rgm_operation_complete(&write.operation, 0, &turn);
+}
+
+static void
+write_while_the_array_moves(void)
+{
+    write_while(true);
+}
+
+static void
+write_while_a_piece_shrinks(void)
+{
+    write_while(false);
+}
+
+static void
+buf_01_an_owner_stays_where_it_is(void)
+{
+    read_while(owner_that_stays);
+#ifdef RGI_SLOW_ASSERTS
+    rgi_check(aborts(read_while_it_moves));
+    rgi_check(aborts(read_while_it_shrinks));
+    rgi_check(aborts(write_while_the_array_moves));
+    rgi_check(aborts(write_while_a_piece_shrinks));
+#else
+    rgi_check(!aborts(read_while_it_moves));
+    rgi_check(!aborts(read_while_it_shrinks));
+    rgi_check(!aborts(write_while_the_array_moves));
+    rgi_check(!aborts(write_while_a_piece_shrinks));
+#endif
+}
+
+/* The same record again, with other memory: what counts is each ask. */
+static void
+buf_01_another_ask_may_have_another_owner(void)
+{
+    struct rgm_provider provider = provider_of(ALL_KINDS);
+    struct rgm_stream stream = stream_open();
+    struct rgm_turn turn = {0};
+    struct rgm_read read;
+    char first[4], second[8];
+
+    rgm_stream_read(&read, &stream, first, sizeof(first));
+    rgi_check(rgi_operation_start(&read.operation, &provider) == 0);
+    rgi_operation_cancel(&read.operation, &provider);
+    rgm_operation_complete(&read.operation, -ECANCELED, &turn);
+    rgi_operation_home(&read.operation);
+    read.memory = second;
+    read.capacity_bytes = sizeof(second);
+    rgi_check(rgi_operation_start(&read.operation, &provider) == 0);
+    rgm_operation_complete(&read.operation, 0, &turn);
+    rgi_operation_home(&read.operation);
+}
+
 /* Counts from the ask; "for ever" is refused, and so is the end of time. */
 static void
 clk_04_sleep_counts_from_its_start(void)
@@ -340,6 +470,8 @@ clk_04_sleep_counts_from_its_start(void)
     X(operation, close_is_never_called_cancelled)                             \
     X(operation, refused_at_preparation_is_answered_at_start)                 \
     X(operation, broken_order_aborts)                                         \
+    X(operation, buf_01_an_owner_stays_where_it_is)                           \
+    X(operation, buf_01_another_ask_may_have_another_owner)                   \
     X(operation, clk_04_sleep_counts_from_its_start)
 
 RGI_CASES(CASES)

@@ -221,6 +221,17 @@ rgi_socket_names(int fd, struct rgm_endpoint *ret_local,
 }
 
 int
+rgi_socket_condition(int fd)
+{
+    char nothing;
+
+    if (recv(fd, &nothing, 0, MSG_DONTWAIT) >= 0)
+        return 0;
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0
+                                                                     : -errno;
+}
+
+int
 rgi_socket_error(int fd)
 {
     int error = 0;

@@ -50,6 +50,10 @@ RGM_MUST_USE int rgi_socket_option_get(int fd, uint32_t option,
 RGM_MUST_USE int rgi_socket_names(int fd, struct rgm_endpoint *ret_local,
                                   struct rgm_endpoint *ret_peer);
 
+/* What the next receive would say, with nothing taken and nothing waited for: 0,
+ * also when there is nothing yet, or the connection's error, recv(2). */
+RGM_MUST_USE int rgi_socket_condition(int fd);
+
 /* How a connect that was begun has ended: 0 or its error. */
 RGM_MUST_USE int rgi_socket_error(int fd);
 

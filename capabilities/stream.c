@@ -492,12 +492,9 @@ bool
 rgi_stream_is_empty(const struct rgm_operation *operation)
 {
     const struct rgm_write *write = (const void *)operation;
-    const struct rgm_read *read = (const void *)operation;
     const struct rgm_file_transfer *transfer = (const void *)operation;
 
     switch (operation->kind) {
-    case RGM_OP_READ:
-        return read->capacity_bytes == 0;
     case RGM_OP_WRITE:
         return rgi_vectors_are_empty(write->vectors, write->vectors_count);
     case RGM_OP_FILE_READ:

@@ -62,7 +62,8 @@ struct rgm_socket *rgi_stream_uses(const struct rgm_operation *operation);
  * owner's thread, just before it is completed with 0. */
 void rgi_stream_fill(struct rgm_operation *operation, uint64_t resource);
 
-/* Whether a read or write is over before it begins: it has no bytes. */
+/* Whether it is over before it begins: it has no bytes. Not so the read of a
+ * stream, which tells of the connection all the same. */
 bool rgi_stream_is_empty(const struct rgm_operation *operation);
 
 /* Whether the pieces are memory, and a count of their bytes is a count. */

@@ -12,6 +12,7 @@
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/mechanics_cases.h"
+#include "conformance/owner_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/ring_cases.h"
@@ -29,6 +30,7 @@
     CROWD_CASES(X, ring_crowd)                                                 \
     FILE_CASES(X, ring_file)                                                   \
     ENDING_CASES(X, ring_ending)                                               \
+    OWNER_CASES(X, ring_owner)                                                 \
     PACKET_CASES(X, ring_packet)                                               \
     CHILD_CASES(X, ring_child)                                                 \
     RESOLVE_CASES(X, ring_resolve)                                             \

@@ -12,6 +12,7 @@
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/mechanics_cases.h"
+#include "conformance/owner_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/resolve_cases.h"
@@ -29,6 +30,7 @@
     CROWD_CASES(X, threads_crowd)                                              \
     FILE_CASES(X, threads_file)                                                \
     ENDING_CASES(X, threads_ending)                                            \
+    OWNER_CASES(X, threads_owner)                                              \
     PACKET_CASES(X, threads_packet)                                            \
     CHILD_CASES(X, threads_child)                                              \
     RESOLVE_CASES(X, threads_resolve)                                          \

@@ -272,6 +272,17 @@ connect_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
 
 /* -------------------------------------------------------------------- read */
 
+/* Without room for a byte it waits for nothing, and takes no entry. */
+static int
+read_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    int status = rgi_ring_use(p, operation);
+
+    if (status == 0 && rgi_read_of(operation)->capacity_bytes == 0)
+        return rgi_socket_condition(rgi_task_of(operation)->fd);
+    return status < 0 ? status : RGI_STEP_ATTEMPT;
+}
+
 static void
 read_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
              struct io_uring_sqe *entry)
@@ -498,7 +509,7 @@ const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_ACCEPT] = {accept_begin, accept_prepare, accept_end, accept_undo},
     [RGM_OP_CONNECT] = {connect_begin, connect_prepare, connect_end,
                         connect_undo},
-    [RGM_OP_READ] = {begin_attempt, read_prepare, read_end, NULL},
+    [RGM_OP_READ] = {read_begin, read_prepare, read_end, NULL},
     [RGM_OP_READ_POOLED] = {rgi_pooled_begin, rgi_pooled_prepare,
                             rgi_pooled_end, rgi_pooled_undo},
     [RGM_OP_WRITE] = {begin_attempt, write_prepare, write_end, NULL},

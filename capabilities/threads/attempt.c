@@ -137,12 +137,16 @@ attempt_connect(struct rgm_connect *record, struct rgi_attempt *attempt)
 
 /* --------------------------------------------------------------- transfers */
 
+/* Without room for a byte it waits for nothing. */
 static enum rgi_verdict
 attempt_read(struct rgm_read *record, struct rgi_attempt *attempt)
 {
-    ssize_t count = recv(attempt->uses, record->memory, record->capacity_bytes,
-                         MSG_DONTWAIT);
+    ssize_t count;
 
+    if (record->capacity_bytes == 0)
+        return finished(attempt, rgi_socket_condition(attempt->uses));
+    count = recv(attempt->uses, record->memory, record->capacity_bytes,
+                 MSG_DONTWAIT);
     if (count < 0)
         return failed(attempt, errno);
     record->count = (size_t)count;

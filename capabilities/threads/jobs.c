@@ -309,16 +309,19 @@ rgi_jobs_abandon(struct rgi_jobs *jobs)
 /* --------------------------------------------------------------- the owner */
 
 /* An operation without bytes is done without a thread and a system call. */
-void
+bool
 rgi_jobs_add(struct rgi_jobs *jobs, struct rgm_operation *operation)
 {
+    bool needs_a_thread = !rgi_stream_is_empty(operation);
+
     rgi_attempt_prepare(operation);
     pthread_mutex_lock(&jobs->lock);
-    if (rgi_stream_is_empty(operation))
-        put_to_done(jobs, operation);
-    else
+    if (needs_a_thread)
         put_in_line(jobs, operation);
+    else
+        put_to_done(jobs, operation);
     pthread_mutex_unlock(&jobs->lock);
+    return needs_a_thread;
 }
 
 void

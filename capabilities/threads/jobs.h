@@ -70,7 +70,8 @@ void rgi_jobs_abandon(struct rgi_jobs *jobs);
 
 /* Thread of all below: the owner's. */
 
-void rgi_jobs_add(struct rgi_jobs *jobs, struct rgm_operation *operation);
+/* Returns: whether a thread is needed; otherwise it is done already. */
+bool rgi_jobs_add(struct rgi_jobs *jobs, struct rgm_operation *operation);
 
 /* Ends it at once if no attempt is running, else after that attempt. */
 void rgi_jobs_cancel(struct rgi_jobs *jobs, struct rgm_operation *operation);

@@ -119,9 +119,9 @@ threads_submit(struct rgm_provider *provider, struct rgm_operation *operation)
     if (operation->kind == RGM_OP_CLOSE)
         open_remove(threads_of(provider),
                     (int)rgi_stream_uses(operation)->resource);
-    provider->entries_submitted++;
     provider->in_flight++;
-    rgi_jobs_add(&threads_of(provider)->jobs, operation);
+    if (rgi_jobs_add(&threads_of(provider)->jobs, operation))
+        provider->entries_submitted++;
 }
 
 static void

@@ -73,6 +73,7 @@ struct rgm_file_open {
 /*
  * Prepare: open a file on the worker `where`. The descriptor is close-on-exec.
  *
+ * Owns:   `path` is the operation's until the answer.
  * Answer: 0 and *file open; -EINVAL for flags that say nothing or contradict
  *         each other; -EBUSY when *file is open or being opened; -ENOENT,
  *         -EEXIST, -EACCES, -EISDIR, -ELOOP, -EMFILE, ... as open(2);

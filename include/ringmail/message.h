@@ -147,7 +147,8 @@ struct rgm_request {
     struct rgm_gather *gather;
     uint32_t asker_flags;
     uint8_t life; /* enum rgi_request_life, actors/request.h */
-    uint8_t asker_reserved[3];
+    uint8_t asker_reserved;
+    uint16_t owners; /* an operation's: what it holds, capabilities/owners.h */
     struct rgm_message message;
 };
 

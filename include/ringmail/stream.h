@@ -18,7 +18,8 @@
  * open is closed with its worker.
  *
  * Three different answers: data (count > 0), end of stream (end is true), and
- * an empty read (capacity 0: count 0, end false). Transfers of a read may be
+ * an empty read (capacity 0: count 0, end false; it waits for nothing, and is
+ * answered with the connection's error if it has one). Transfers of a read may be
  * short; rgm_stream_write writes all of it or says with `count` how much went
  * out. A success that raced a cancel is reported as the success.
  *
