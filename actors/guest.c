@@ -397,8 +397,9 @@ rgi_guest_spawn_arrived(struct rgm_worker *worker,
     int status = 0;
 
     if (spawn->number.bits == 0) {
-        status = worker->draining ? -EPIPE
-                                  : rgi_slot_lend(worker, &spawn->number);
+        status = worker->draining || worker->dedicated
+                     ? -EPIPE
+                     : rgi_slot_lend(worker, &spawn->number);
     } else if (spawn->actor != NULL) {
         spawn->actor->flags |= RGI_ACTOR_FOREIGN;
         rgi_actor_install(worker, spawn->actor, spawn->number);
@@ -456,6 +457,36 @@ trip_first(struct rgm_worker *worker, struct guest_spawn *spawn,
     return status;
 }
 
+static void
+spawn_init(const struct rgm_worker *worker, struct guest_spawn *spawn)
+{
+    memset(spawn, 0, sizeof(*spawn));
+    spawn->message.type = &guest_spawn_type;
+    spawn->message.lane = RGI_LANE_NONE;
+    spawn->message.from = rgm_worker_address(worker->number);
+}
+
+/* The number is there: the factory, and the second trip. */
+static int
+trip_second(struct rgm_worker *worker, struct guest_spawn *spawn,
+            const struct rgm_behaviour *behaviour, const void *argument,
+            struct rgm_message *watch, struct rgm_address *ret_address)
+{
+    uint32_t number = rgm_address_worker(spawn->number);
+    int status = rgi_actor_make(worker, behaviour, argument, &spawn->actor);
+
+    if (status == 0 && watch != NULL)
+        rgi_watch_begin(worker, watch, spawn->number);
+    if (trip(worker, spawn, number) != 0 && status == 0) {
+        rgi_actor_unmake(worker, spawn->actor); /* it closed: it was forced */
+        /* The watcher is told that it is gone. */
+        status = watch != NULL ? 0 : -EPIPE;
+    }
+    if (status == 0)
+        *ret_address = spawn->number;
+    return status;
+}
+
 int
 rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
                 const struct rgm_behaviour *behaviour, const void *argument,
@@ -467,24 +498,35 @@ rgi_guest_spawn(struct rgm_worker *worker, uint32_t number,
     if (number == RGM_ANY_WORKER && behaviour != NULL &&
         behaviour->thread_bound)
         return -EINVAL;
-    memset(&spawn, 0, sizeof(spawn));
-    spawn.message.type = &guest_spawn_type;
-    spawn.message.lane = RGI_LANE_NONE;
-    spawn.message.from = rgm_worker_address(worker->number);
+    spawn_init(worker, &spawn);
     status = trip_first(worker, &spawn, &number);
     if (status != 0)
         return status;
-    status = rgi_actor_make(worker, behaviour, argument, &spawn.actor);
-    if (status == 0 && watch != NULL)
-        rgi_watch_begin(worker, watch, spawn.number);
-    if (trip(worker, &spawn, number) != 0 && status == 0) {
-        rgi_actor_unmake(worker, spawn.actor); /* it closed: it was forced */
-        /* The watcher is told that it is gone. */
-        status = watch != NULL ? 0 : -EPIPE;
-    }
-    if (status == 0)
-        *ret_address = spawn.number;
-    return status;
+    return trip_second(worker, &spawn, behaviour, argument, watch,
+                       ret_address);
+}
+
+int
+rgi_guest_spawn_at(struct rgm_worker *worker, struct rgm_address number,
+                   const struct rgm_behaviour *behaviour, const void *argument,
+                   struct rgm_message *watch, struct rgm_address *ret_address)
+{
+    struct guest_spawn spawn;
+
+    spawn_init(worker, &spawn);
+    spawn.number = number;
+    return trip_second(worker, &spawn, behaviour, argument, watch,
+                       ret_address);
+}
+
+void
+rgi_guest_seat_back(struct rgm_worker *worker, struct rgm_address number)
+{
+    struct guest_spawn spawn;
+
+    spawn_init(worker, &spawn);
+    spawn.number = number;
+    (void)trip(worker, &spawn, rgm_address_worker(number));
 }
 
 int
@@ -495,14 +537,17 @@ rgm_runtime_spawn(struct rgm_runtime *runtime, uint32_t worker,
     struct rgm_guest guest;
     int status;
 
-    if (worker != RGM_ANY_WORKER &&
+    if (worker != RGM_ANY_WORKER && worker != RGM_OWN_THREAD &&
         worker >= ck_pr_load_32(&runtime->numbers_used))
         return -EINVAL;
     status = rgm_guest_open(runtime, &guest);
     if (status != 0)
         return status;
-    status = rgi_guest_spawn(guest.actor.worker, worker, behaviour, argument,
-                             NULL, ret_address);
+    status = worker == RGM_OWN_THREAD
+                 ? rgi_guest_spawn_own(&guest.actor, behaviour, argument, NULL,
+                                       ret_address)
+                 : rgi_guest_spawn(guest.actor.worker, worker, behaviour,
+                                   argument, NULL, ret_address);
     rgm_guest_close(&guest);
     return status;
 }

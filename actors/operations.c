@@ -109,6 +109,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return sleep_start(worker, operation);
     if (operation->kind == RGM_OP_RESIZE)
         return rgi_resize_start(worker, operation);
+    if (operation->kind == RGM_OP_DEDICATE)
+        return rgi_dedicate_start(worker, operation);
     if (operation->kind == RGM_OP_ACQUIRE)
         return rgi_acquire_start(worker, operation);
     if (operation->kind == RGM_OP_LEASE_HOLDERS)
@@ -194,7 +196,8 @@ rgi_sleep_retime(struct rgm_worker *worker, struct rgm_operation *operation,
 static void
 cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
 {
-    if (operation->kind == RGM_OP_RESIZE) {
+    if (operation->kind == RGM_OP_RESIZE ||
+        operation->kind == RGM_OP_DEDICATE) {
         rgi_resize_cancel(worker, operation);
         return;
     }

@@ -18,6 +18,9 @@
  *           lent (spawn.c). It closes when it is quiet, and its thread reports as
  *           the last thing it does (GONE). Then it is joined here, which takes
  *           no longer than a return from a function.
+ *   dedicate  a worker that is one actor's (dedicated.c) comes as any other, but
+ *           takes no placements: it lends a single number, with which the request
+ *           is answered. It goes by itself.
  *
  * A stop that comes while orders are out waits for them, so all who have to
  * stop together are known; who retires meanwhile is not among them, and worker 0
@@ -26,14 +29,32 @@
 
 #include "actors/runtime.h"
 
+#include <ringmail/dedicated.h>
 #include <ringmail/resize.h>
 
 #include "capabilities/operation.h"
 
-static inline struct rgm_resize *
-resize_of(struct rgm_link *link)
+static inline struct rgm_operation *
+operation_of(struct rgm_link *link)
 {
-    return rgi_container_of(link, struct rgm_resize, operation.link);
+    return rgi_container_of(link, struct rgm_operation, link);
+}
+
+static inline struct rgm_resize *
+resize_of(struct rgm_operation *operation)
+{
+    rgi_assert(operation->kind == RGM_OP_RESIZE);
+    return rgi_container_of(operation, struct rgm_resize, operation);
+}
+
+/* The first of those that wait, or NULL; it is the one that is under way, if any
+ * is. */
+static inline struct rgm_operation *
+first_of(const struct rgi_steward *steward)
+{
+    struct rgm_link *link = rgi_list_first(&steward->waiting);
+
+    return link != NULL ? operation_of(link) : NULL;
 }
 
 static inline uint32_t
@@ -135,8 +156,17 @@ meet(struct rgm_worker *worker, struct rgm_message *order)
     uint64_t peers = worker->runtime->places[worker->number].peers;
 
     worker->meeting = order;
-    rgi_spin_allow(worker, count_of(peers));
-    rgi_loans_meet(worker, peers);
+    order->status = 0;
+    if (worker->dedicated) {
+        struct rgi_place *place = &worker->runtime->places[worker->number];
+
+        rgi_spin_allow(worker, count_of(peers) + 1);
+        order->status = rgi_dedicated_sit(worker, &place->seat);
+        rgi_loans_borrow(worker, peers);
+    } else {
+        rgi_spin_allow(worker, count_of(peers));
+        rgi_loans_meet(worker, peers);
+    }
     rgi_worker_met(worker);
 }
 
@@ -165,11 +195,11 @@ order_send(struct rgm_worker *worker, uint32_t number, enum rgi_control what)
 /* ---- answers ---- */
 
 static void
-answer(struct rgm_worker *worker, struct rgm_resize *resize, int status)
+answer(struct rgm_worker *worker, struct rgm_operation *operation, int status)
 {
-    rgi_list_remove(&resize->operation.link);
+    rgi_list_remove(&operation->link);
     worker->attention = true;
-    rgm_operation_complete(&resize->operation, status, &worker->turn);
+    rgm_operation_complete(operation, status, &worker->turn);
 }
 
 /* The first of those that wait is in effect. */
@@ -180,7 +210,7 @@ in_effect(struct rgm_worker *worker, struct rgm_resize *resize)
 
     resize->numbers = steward->draining;
     if (!resize->until_gone || resize->numbers == 0) {
-        answer(worker, resize, 0);
+        answer(worker, &resize->operation, 0);
         return;
     }
     rgi_list_remove(&resize->operation.link);
@@ -194,32 +224,33 @@ answer_lingering(struct rgm_worker *worker)
     struct rgm_link *link = steward->lingering.next;
 
     while (link != &steward->lingering) {
-        struct rgm_resize *resize = resize_of(link);
+        struct rgm_resize *resize = resize_of(operation_of(link));
 
         link = link->next;
         if ((resize->numbers & steward->draining) == 0)
-            answer(worker, resize, 0);
+            answer(worker, &resize->operation, 0);
     }
 }
 
 static void
 answer_waiting(struct rgm_worker *worker, int status)
 {
-    struct rgm_link *link;
+    struct rgm_operation *operation;
 
-    while ((link = rgi_list_first(&worker->runtime->steward.waiting)) != NULL)
-        answer(worker, resize_of(link), status);
+    while ((operation = first_of(&worker->runtime->steward)) != NULL)
+        answer(worker, operation, status);
 }
 
 /* ---- growing ---- */
 
 static int
-thread_make(struct rgm_runtime *runtime, uint32_t number)
+thread_make(struct rgm_runtime *runtime, uint32_t number, bool dedicated)
 {
     int status = rgi_worker_prepare(runtime, number);
 
     if (status != 0)
         return status;
+    runtime->workers[number]->dedicated = dedicated;
     /* runtime-running: one more, before there is a thread that could end. */
     ck_pr_inc_32(&runtime->running);
     open_set(runtime, runtime->open | rgi_bit(number));
@@ -252,11 +283,11 @@ grow_failed(struct rgm_worker *worker)
 {
     struct rgi_steward *steward = &worker->runtime->steward;
     uint64_t numbers = steward->growing;
-    struct rgm_link *first = rgi_list_first(&steward->waiting);
 
     steward->growing = 0;
+    steward->seating = NULL;
     retire_all(worker, numbers);
-    answer(worker, resize_of(first), steward->status);
+    answer(worker, first_of(steward), steward->status);
 }
 
 static void
@@ -272,8 +303,10 @@ grow_all_came(struct rgm_worker *worker)
     for (; numbers != 0; numbers &= numbers - 1) {
         uint32_t number = (uint32_t)__builtin_ctzll(numbers);
 
-        runtime->places[number].peers = runtime->live |
-                                        runtime->steward.growing;
+        runtime->places[number].peers =
+            runtime->steward.seating != NULL
+                ? runtime->live
+                : runtime->live | runtime->steward.growing;
         order_send(worker, number, RGI_CONTROL_MEET);
     }
 }
@@ -282,15 +315,18 @@ static void
 grow(struct rgm_worker *worker, uint64_t numbers)
 {
     struct rgi_steward *steward = &worker->runtime->steward;
+    bool dedicated = steward->seating != NULL;
 
     steward->status = 0;
     for (; numbers != 0 && steward->status == 0; numbers &= numbers - 1) {
         uint32_t number = (uint32_t)__builtin_ctzll(numbers);
 
-        steward->status = thread_make(worker->runtime, number);
+        steward->status = thread_make(worker->runtime, number, dedicated);
         if (steward->status != 0)
             break;
         steward->growing |= rgi_bit(number);
+        if (dedicated)
+            steward->dedicated |= rgi_bit(number);
         steward->to_come++;
     }
     if (steward->to_come == 0)
@@ -305,6 +341,7 @@ came(struct rgm_worker *worker, uint32_t number, int status)
     if (status != 0) {
         steward->status = status;
         steward->growing &= ~rgi_bit(number);
+        steward->dedicated &= ~rgi_bit(number);
         thread_join(worker->runtime, number);
     }
     if (--steward->to_come == 0)
@@ -319,7 +356,7 @@ choose(const struct rgm_runtime *runtime, uint32_t count)
     uint64_t chosen = 0;
 
     for (uint32_t i = 0; i < runtime->places_count && count > 0; i++) {
-        if (runtime->live & rgi_bit(i))
+        if ((runtime->live | runtime->steward.dedicated) & rgi_bit(i))
             continue;
         if (runtime->steward.draining & rgi_bit(i))
             return 0;
@@ -364,6 +401,7 @@ gone(struct rgm_worker *worker, uint32_t number)
 {
     thread_join(worker->runtime, number);
     worker->runtime->steward.draining &= ~rgi_bit(number);
+    worker->runtime->steward.dedicated &= ~rgi_bit(number);
     worker->runtime->steward.named |= rgi_bit(number);
     if (rgi_forwards_worker_gone(worker->runtime, number))
         forget(worker, number);
@@ -389,9 +427,50 @@ waits_for_itself(const struct rgm_resize *resize, uint64_t retiring)
            (retiring & rgi_bit(asker)) != 0;
 }
 
-/* Begin what is next, as far as it can be begun. */
+/* Every number is somebody's, who does not go to let another one come. */
+static bool
+is_full(const struct rgm_runtime *runtime)
+{
+    return count_of(runtime->live | runtime->steward.dedicated) ==
+           runtime->places_count;
+}
+
 static void
-begin(struct rgm_worker *worker, struct rgm_resize *resize)
+begin_seating(struct rgm_worker *worker, struct rgm_operation *operation)
+{
+    struct rgm_runtime *runtime = worker->runtime;
+    uint64_t number = choose(runtime, 1);
+
+    if (number == 0)
+        return;
+    runtime->steward.seating =
+        rgi_container_of(operation, struct rgm_dedicate, operation);
+    grow(worker, number);
+}
+
+/* Whose turn it is, brought to the front. One that asks for a number where there
+ * is none lets resizes pass. */
+static struct rgm_operation *
+next_in_line(struct rgm_runtime *runtime)
+{
+    struct rgm_link *list = &runtime->steward.waiting;
+    struct rgm_link *link = list->next;
+
+    while (link != list && operation_of(link)->kind == RGM_OP_DEDICATE &&
+           is_full(runtime))
+        link = link->next;
+    if (link == list)
+        return NULL;
+    if (link != list->next) {
+        rgi_list_remove(link);
+        rgi_list_push_front(list, link);
+    }
+    return operation_of(link);
+}
+
+/* Begin a resize, as far as it can be begun. */
+static void
+begin_resize(struct rgm_worker *worker, struct rgm_resize *resize)
 {
     struct rgm_runtime *runtime = worker->runtime;
     uint32_t count = count_of(runtime->live);
@@ -401,7 +480,7 @@ begin(struct rgm_worker *worker, struct rgm_resize *resize)
     uint64_t to_come = wanted > count ? choose(runtime, wanted - count) : 0;
 
     if (waits_for_itself(resize, to_go | runtime->steward.draining)) {
-        answer(worker, resize, -EDEADLK);
+        answer(worker, &resize->operation, -EDEADLK);
     } else if (wanted == count) {
         in_effect(worker, resize);
     } else if (to_go != 0) {
@@ -424,7 +503,7 @@ static void
 step(struct rgm_worker *worker)
 {
     struct rgi_steward *steward = &worker->runtime->steward;
-    struct rgm_link *first;
+    struct rgm_operation *first;
 
     if (is_busy(steward))
         return;
@@ -435,26 +514,50 @@ step(struct rgm_worker *worker)
         return;
     }
     while (!is_busy(steward) &&
-           (first = rgi_list_first(&steward->waiting)) != NULL) {
-        begin(worker, resize_of(first));
-        if (first == rgi_list_first(&steward->waiting))
+           (first = next_in_line(worker->runtime)) != NULL) {
+        if (first->kind == RGM_OP_DEDICATE)
+            begin_seating(worker, first);
+        else
+            begin_resize(worker, resize_of(first));
+        if (first == first_of(steward))
             return; /* under way, or it waits for a number */
     }
 }
 
+/* The worker for one actor is there: its order brings the seat. */
 static void
-order_home(struct rgm_worker *worker)
+seated(struct rgm_worker *worker, uint32_t number, int status)
+{
+    struct rgi_steward *steward = &worker->runtime->steward;
+    struct rgm_dedicate *dedicate = steward->seating;
+
+    steward->seating = NULL;
+    steward->growing = 0;
+    dedicate->seat = worker->runtime->places[number].seat;
+    if (status != 0)
+        retire_all(worker, rgi_bit(number));
+    answer(worker, &dedicate->operation, status);
+    step(worker);
+}
+
+static void
+order_home(struct rgm_worker *worker, const struct rgm_message *order)
 {
     struct rgm_runtime *runtime = worker->runtime;
     struct rgi_steward *steward = &runtime->steward;
-    struct rgm_link *first = rgi_list_first(&steward->waiting);
+    struct rgm_operation *first = first_of(steward);
 
     if (--steward->orders > 0)
         return;
+    if (steward->seating != NULL) {
+        seated(worker, rgm_address_worker(order->to), order->status);
+        return;
+    }
     live_set(runtime, runtime->live | steward->growing);
     rgi_spin_allow(worker, count_of(runtime->live));
     steward->growing = 0;
-    if (first != NULL && resize_of(first)->in_effect)
+    if (first != NULL && first->kind == RGM_OP_RESIZE &&
+        resize_of(first)->in_effect)
         in_effect(worker, resize_of(first));
     step(worker);
 }
@@ -471,7 +574,7 @@ rgi_resize_control(struct rgm_worker *worker, struct rgm_message *message)
         gone(worker, number);
         step(worker);
     } else if (worker->number == 0) {
-        order_home(worker);
+        order_home(worker, message);
     } else if (message->control == RGI_CONTROL_MEET) {
         meet(worker, message);
     } else {
@@ -505,31 +608,46 @@ rgi_resize_idle(const struct rgm_worker *worker)
 
     return worker->number != 0 ||
            (steward->draining == 0 && steward->named == 0 &&
-            !is_busy(steward));
+            steward->dedicated == 0 && !is_busy(steward));
 }
 
 /* ---- the request ---- */
 
-int
-rgi_resize_start(struct rgm_worker *worker, struct rgm_operation *operation)
+/* Stand in line, at worker 0. */
+static int
+line_up(struct rgm_worker *worker, struct rgm_operation *operation)
 {
-    struct rgm_resize *resize =
-        rgi_container_of(operation, struct rgm_resize, operation);
+    struct rgi_steward *steward = &worker->runtime->steward;
     int status;
 
-    if (worker->number != 0 ||
-        resize->workers_count > worker->runtime->places_count)
-        return -EINVAL;
-    if (worker->draining || worker->runtime->steward.stop_waits)
+    if (worker->draining || steward->stop_waits)
         return -EPIPE;
     status = rgi_operation_begin(operation, worker->provider);
     if (status != 0)
         return status;
-    resize->in_effect = false;
-    resize->numbers = 0;
-    rgi_list_push_back(&worker->runtime->steward.waiting, &operation->link);
+    rgi_list_push_back(&steward->waiting, &operation->link);
     step(worker);
     return 0;
+}
+
+int
+rgi_resize_start(struct rgm_worker *worker, struct rgm_operation *operation)
+{
+    struct rgm_resize *resize = resize_of(operation);
+
+    if (worker->number != 0 ||
+        resize->workers_count > worker->runtime->places_count)
+        return -EINVAL;
+    resize->in_effect = false;
+    resize->numbers = 0;
+    return line_up(worker, operation);
+}
+
+int
+rgi_dedicate_start(struct rgm_worker *worker, struct rgm_operation *operation)
+{
+    rgi_assert(worker->number == 0); /* it is asked of nobody else */
+    return line_up(worker, operation);
 }
 
 /* One that waits is taken out; one that is under way is not undone; one that
@@ -537,15 +655,15 @@ rgi_resize_start(struct rgm_worker *worker, struct rgm_operation *operation)
 void
 rgi_resize_cancel(struct rgm_worker *worker, struct rgm_operation *operation)
 {
-    struct rgm_resize *resize =
-        rgi_container_of(operation, struct rgm_resize, operation);
-    bool under_way = resize->in_effect &&
-                     rgi_list_first(&worker->runtime->steward.waiting) ==
-                         &operation->link;
+    struct rgi_steward *steward = &worker->runtime->steward;
+    bool begun = operation->kind == RGM_OP_DEDICATE
+                     ? steward->seating != NULL
+                     : resize_of(operation)->in_effect;
 
-    if (under_way || !rgi_operation_stop(operation))
+    if ((begun && first_of(steward) == operation) ||
+        !rgi_operation_stop(operation))
         return;
-    answer(worker, resize, -ECANCELED);
+    answer(worker, operation, -ECANCELED);
     step(worker);
 }
 

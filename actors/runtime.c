@@ -268,6 +268,8 @@ worker_renew(struct rgm_worker *worker)
     worker->turn = (struct rgm_turn){.count = 0};
     worker->draining = false;
     worker->retiring = false;
+    worker->dedicated = false;
+    worker->seated = false;
     worker->stays = false;
     for (uint32_t i = 1; i < worker->slots.used; i++)
         if (rgi_slot_at(&worker->slots, i)->state == RGI_SLOT_MOVED)
@@ -509,7 +511,7 @@ rgi_worker_live(struct rgm_worker *worker)
     worker->provider = NULL;
     rgi_current = NULL;
     rgi_report_ended(runtime);
-    if (worker->retiring)
+    if (worker->retiring || worker->dedicated)
         rgi_worker_gone(worker); /* the last thing: worker 0 joins us now */
 }
 
@@ -829,13 +831,14 @@ rgm_runtime_stop(struct rgm_runtime *runtime)
 void
 rgi_stop_distribute(struct rgm_runtime *runtime)
 {
-    uint64_t retiring = runtime->steward.draining; /* to stay, if not gone */
+    /* To stay, if not gone; to go. */
+    uint64_t others = runtime->steward.draining | runtime->steward.dedicated;
 
     runtime->members = runtime->live;
     for (uint32_t i = 1; i < runtime->places_count; i++) {
         struct rgi_place *place = &runtime->places[i];
 
-        if ((runtime->members | retiring) & rgi_bit(i))
+        if ((runtime->members | others) & rgi_bit(i))
             (void)rgi_inbox_push(&place->inbox, &place->stop, &place->stop);
     }
 }

@@ -28,17 +28,20 @@ struct rgi_place {
     struct rgm_message order;  /* of worker 0, to retire or to meet the others */
     struct rgm_message report; /* to worker 0: the thread has come, has gone */
     uint64_t peers; /* whom to meet; goes with the order */
+    struct rgm_address seat; /* of a dedicated worker; comes with the order */
     struct rgi_forwards *forwards; /* forwards: of the last that retired */
     uint32_t readers;              /* forwards: who looks into them */
 };
 
 /* How worker 0 changes the number of workers: actors/resize.c. Its own. */
 struct rgi_steward {
-    struct rgm_link waiting;   /* resizes, in order */
+    struct rgm_link waiting;   /* resizes and the like, in order */
     struct rgm_link lingering; /* in effect, and to be told when all are gone */
     uint64_t growing;  /* numbers that are on their way */
     uint64_t draining; /* numbers that retire */
     uint64_t named;    /* numbers whose last actors live elsewhere */
+    uint64_t dedicated; /* numbers that are one actor's */
+    struct rgm_dedicate *seating; /* its worker is on its way */
     uint32_t to_come;  /* threads that have not reported */
     uint32_t orders;   /* that are out */
     int status;        /* of the growth under way */

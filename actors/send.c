@@ -732,6 +732,8 @@ special_answered(struct rgm_worker *worker, struct rgm_actor *actor,
     if (actor->flags & RGI_ACTOR_LOST) {
         if (rgi_is_watch(request))
             rgi_watch_unheard(worker, request);
+        else if (rgi_is_dedicate(request))
+            rgi_dedicated_unheard(worker, request);
         scope_leave(actor, request);
         return;
     }

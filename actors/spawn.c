@@ -135,6 +135,8 @@ rgm_spawn_here(struct rgm_actor *self, const struct rgm_behaviour *behaviour,
     if (worker->is_guest)
         return rgi_guest_spawn(worker, RGM_ANY_WORKER, behaviour, argument,
                                NULL, ret_address);
+    if (worker->dedicated) /* it is one actor's */
+        return rgm_spawn_in_turn(self, behaviour, argument, ret_address);
     return spawn_here(worker, behaviour, argument, NULL, ret_address);
 }
 
@@ -384,6 +386,17 @@ rgi_loans_meet(struct rgm_worker *worker, uint64_t peers)
 }
 
 void
+rgi_loans_borrow(struct rgm_worker *worker, uint64_t peers)
+{
+    for (; peers != 0; peers &= peers - 1) {
+        uint32_t number = (uint32_t)__builtin_ctzll(peers);
+
+        (void)rgi_number_learn(worker, number);
+        (void)loan_begin(worker, number);
+    }
+}
+
+void
 rgi_loans_recall(struct rgm_worker *worker, uint64_t peers)
 {
     uint32_t count = (uint32_t)__builtin_popcountll(rgi_live(worker));
@@ -452,6 +465,53 @@ rgi_loan_spend(struct rgm_worker *worker, uint32_t owner,
 
 /* ---- there ---- */
 
+struct rgi_spawn *
+rgi_spawn_node(struct rgm_worker *worker)
+{
+    struct rgi_spawn *spawn = rgi_slab_take(&worker->slab, sizeof(*spawn));
+
+    if (spawn != NULL)
+        memset(spawn, 0, sizeof(*spawn));
+    return spawn;
+}
+
+void
+rgi_spawn_node_free(struct rgm_worker *worker, struct rgi_spawn *spawn)
+{
+    rgi_slab_give(&worker->slab, spawn, sizeof(*spawn));
+}
+
+void
+rgi_spawn_node_send(struct rgm_worker *worker, struct rgi_spawn *spawn,
+                    struct rgm_actor *actor, struct rgm_address number)
+{
+    spawn->actor = actor;
+    spawn->message.type = &spawn_type;
+    spawn->message.control = RGI_CONTROL_SPAWN;
+    spawn->message.lane = RGI_LANE_NONE;
+    spawn->message.from = rgm_worker_address(worker->number);
+    spawn->message.to = number;
+    worker->messages_out++;
+    rgi_post(worker, &spawn->message, rgm_address_worker(number));
+}
+
+/* 0, or why there is no number of the owner's at hand. A worker made for one
+ * actor was not told who has come since: it finds out here. */
+static int
+loan_look(struct rgm_worker *worker, uint32_t owner)
+{
+    struct rgi_loan *loan = &worker->loans[owner];
+
+    if (!loan->open && worker->dedicated && !worker->draining)
+        (void)loan_begin(worker, owner);
+    if (!loan->open)
+        return -EPIPE; /* it retires, or is still to be met */
+    if (loan->held_count > 0)
+        return 0;
+    loan_refill(worker, loan, owner);
+    return -EAGAIN;
+}
+
 /* A watcher goes first: it waits in the slot, and misses nothing. */
 static int
 spawn_remote(struct rgm_worker *worker, uint32_t owner,
@@ -460,35 +520,33 @@ spawn_remote(struct rgm_worker *worker, uint32_t owner,
 {
     struct rgi_loan *loan = &worker->loans[owner];
     struct rgi_spawn *spawn;
-    int status;
+    struct rgm_actor *actor;
+    int status = loan_look(worker, owner);
 
-    if (!loan->open)
-        return -EPIPE; /* it retires, or is still to be met */
-    if (loan->held_count == 0) {
-        loan_refill(worker, loan, owner);
-        return -EAGAIN;
-    }
-    spawn = rgi_slab_take(&worker->slab, sizeof(*spawn));
+    if (status != 0)
+        return status;
+    spawn = rgi_spawn_node(worker);
     if (spawn == NULL)
         return -ENOMEM;
-    memset(spawn, 0, sizeof(*spawn));
-    status = rgi_actor_make(worker, behaviour, argument, &spawn->actor);
+    status = rgi_actor_make(worker, behaviour, argument, &actor);
     if (status != 0) {
-        rgi_slab_give(&worker->slab, spawn, sizeof(*spawn));
+        rgi_spawn_node_free(worker, spawn);
         return status;
     }
     *ret_address = loan->held[--loan->held_count];
     if (watch != NULL)
         rgi_watch_begin(worker, watch, *ret_address);
-    spawn->message.type = &spawn_type;
-    spawn->message.control = RGI_CONTROL_SPAWN;
-    spawn->message.lane = RGI_LANE_NONE;
-    spawn->message.from = rgm_worker_address(worker->number);
-    spawn->message.to = *ret_address;
-    worker->messages_out++;
-    rgi_post(worker, &spawn->message, owner);
+    rgi_spawn_node_send(worker, spawn, actor, *ret_address);
     loan_refill(worker, loan, owner);
     return 0;
+}
+
+/* The number that has just been answered: see dedicated.h. */
+static bool
+is_seat(const struct rgm_worker *worker, uint32_t number)
+{
+    return worker->seat != NULL &&
+           number == rgm_address_worker(worker->seat->number);
 }
 
 static int
@@ -496,6 +554,8 @@ spawn_there(struct rgm_worker *worker, uint32_t number,
             const struct rgm_behaviour *behaviour, const void *argument,
             struct rgm_message *watch, struct rgm_address *ret_address)
 {
+    if (__builtin_expect(is_seat(worker, number), 0))
+        return rgi_seat_spawn(worker, behaviour, argument, watch, ret_address);
     if (number >= worker->workers_count && !rgi_number_learn(worker, number))
         return -EINVAL;
     if (!(rgi_live(worker) & rgi_bit(number)))
@@ -541,6 +601,9 @@ rgi_spawn_watched(struct rgm_actor *self, uint32_t number,
     rgi_assert(rgi_is_owner(worker));
     if (in_turn && behaviour != NULL && behaviour->thread_bound)
         return -EINVAL;
+    if (number == RGM_OWN_THREAD && worker->is_guest)
+        return rgi_guest_spawn_own(self, behaviour, argument, watch,
+                                   ret_address);
     if (in_turn)
         number = rgi_next_of(rgi_live(worker), worker->spawn_turn);
     status = spawn_there(worker, number, behaviour, argument, watch,
@@ -589,16 +652,21 @@ rgm_spawn_everywhere(struct rgm_actor *self,
 /* ---- control of this file ---- */
 
 /* The spawn has arrived; its node goes home. A number that was lent is always
- * good for it, also while the worker drains: the actor is then told so. */
+ * good for it, also while the worker drains: the actor is then told so. Without
+ * one the number is back. */
 static void
 spawn_arrived(struct rgm_worker *worker, struct rgm_message *message)
 {
     struct rgi_spawn *spawn =
         rgi_container_of(message, struct rgi_spawn, message);
 
-    spawn->actor->flags |= RGI_ACTOR_FOREIGN;
-    rgi_actor_install(worker, spawn->actor, message->to);
-    spawn->actor = NULL;
+    if (spawn->actor != NULL) {
+        spawn->actor->flags |= RGI_ACTOR_FOREIGN;
+        rgi_actor_install(worker, spawn->actor, message->to);
+        spawn->actor = NULL;
+    } else {
+        rgi_slot_take_back(worker, message->to);
+    }
     rgi_send_home(worker, message, 0);
 }
 
@@ -636,7 +704,7 @@ rgi_spawn_home(struct rgm_worker *worker, struct rgm_message *message)
     spawn = rgi_container_of(message, struct rgi_spawn, message);
     if (spawn->actor != NULL)
         rgi_actor_unmake(worker, spawn->actor);
-    rgi_slab_give(&worker->slab, spawn, sizeof(*spawn));
+    rgi_spawn_node_free(worker, spawn);
     worker->messages_out--;
 }
 

@@ -4,7 +4,8 @@
  * supervise.c - a parent that starts its children again.
  *
  * 1. start    all children in order; one that cannot be spawned now (no number
- *             at hand) is tried again in a later turn
+ *             at hand) is tried again in a later turn; one with a thread of its
+ *             own when there is one, and those behind it wait for that
  * 2. down     a child has ended: is it to be started again, and may it?
  * 3. bring    who has to go with it is stopped, the last one first, each after
  *    down     the one behind it is gone; then all of these are started again
@@ -16,6 +17,7 @@
  * is to be seen in order.
  */
 
+#include <ringmail/dedicated.h>
 #include <ringmail/supervisor.h>
 
 #include "actors/runtime.h"
@@ -39,6 +41,8 @@ struct child {
     struct rgm_address address; /* 0: it is not up */
     bool finished;              /* is not to be started any more */
     bool ordered;               /* to stop */
+    bool seating;               /* its thread has been asked for */
+    struct rgm_dedicate dedicate;
 };
 
 struct supervisor {
@@ -61,6 +65,7 @@ RGM_HANDLER(supervisor, rgm_child_where, supervisor_where);
 RGM_ANSWER(supervisor, rgm_down, child_down);
 RGM_ANSWER(supervisor, rgm_down, stop_seen);
 RGM_ANSWER(supervisor, later, it_is_later);
+RGM_ANSWER(supervisor, rgm_dedicate, child_seated);
 RGM_HOOK(supervisor, supervisor_started);
 RGM_HOOK(supervisor, supervisor_retiring);
 RGM_HOOK(supervisor, supervisor_stopped);
@@ -146,12 +151,12 @@ try_later(struct supervisor *self)
 
 /* Returns: as rgm_spawn_on. */
 static int
-start_one(struct supervisor *self, uint32_t i)
+spawn_one(struct supervisor *self, uint32_t i, uint32_t worker)
 {
     const struct rgm_child *spec = &self->options.children[i];
     struct child *child = &self->children[i];
     int status = rgm_spawn_child(
-        self, spec->worker, spec->behaviour, spec->argument, &child->down,
+        self, worker, spec->behaviour, spec->argument, &child->down,
         RGM_REPLY(supervisor, rgm_down, child_down), &child->address);
 
     if (status != 0)
@@ -159,6 +164,40 @@ start_one(struct supervisor *self, uint32_t i)
     child->down.request.asker_flags |= RGI_ASKED_STAYS;
     child->ordered = false;
     return 0;
+}
+
+/* It could not be spawned: those behind it wait, or all is over. */
+static void
+start_failed(struct supervisor *self, int status)
+{
+    if (status == -EAGAIN) {
+        try_later(self);
+        return;
+    }
+    self->last = (struct rgm_end){RGM_END_DONE, status, NULL};
+    begin_end(self);
+}
+
+/* Returns: whether those behind it may be started now. */
+static bool
+start_one(struct supervisor *self, uint32_t i)
+{
+    struct child *child = &self->children[i];
+    uint32_t worker = self->options.children[i].worker;
+    int status;
+
+    if (child->seating)
+        return false;
+    if (worker == RGM_OWN_THREAD) {
+        child->seating = true;
+        rgm_dedicate(self, &child->dedicate,
+                     RGM_REPLY(supervisor, rgm_dedicate, child_seated));
+        return false;
+    }
+    status = spawn_one(self, i, worker);
+    if (status != 0)
+        start_failed(self, status);
+    return status == 0;
 }
 
 static bool
@@ -171,20 +210,34 @@ static void
 start_all(struct supervisor *self)
 {
     for (uint32_t i = 0; i < self->count && !self->ending; i++) {
-        int status;
-
         if (is_up(&self->children[i]) || self->children[i].finished)
             continue;
-        status = start_one(self, i);
-        if (status == -EAGAIN) {
-            try_later(self); /* those behind it wait for it, too */
+        if (!start_one(self, i))
             return;
-        }
-        if (status != 0) {
-            self->last = (struct rgm_end){RGM_END_DONE, status, NULL};
-            begin_end(self);
-        }
     }
+}
+
+/* There is a thread, or none: what has become of us meanwhile? One that is not
+ * used now goes away. */
+static void
+child_seated(struct supervisor *self, struct rgm_dedicate *dedicate)
+{
+    struct child *child = rgi_container_of(dedicate, struct child, dedicate);
+    int status = rgm_status(dedicate);
+
+    child->seating = false;
+    if (self->ending || self->floor != self->count ||
+        self->actor.life != RGI_LIFE_RUNNING)
+        return; /* whoever brings them up again asks anew */
+    if (status == 0)
+        status = spawn_one(self, (uint32_t)(child - self->children),
+                           dedicate->worker);
+    if (status == 0) {
+        start_all(self);
+        return;
+    }
+    self->last = (struct rgm_end){RGM_END_DONE, status, NULL};
+    begin_end(self); /* -EAGAIN, too: it is not a matter of the next turn */
 }
 
 /* ---- down ---- */

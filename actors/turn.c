@@ -468,7 +468,7 @@ count_quiet(struct rgm_worker *worker)
     worker->counted_quiet = true;
     RGI_GATE("quiet");
     rgi_blockers_clear(worker);
-    if (worker->retiring) {
+    if (worker->retiring || worker->dedicated) {
         worker->close_ordered = true; /* nobody waits for it */
         return;
     }
@@ -549,6 +549,8 @@ turn(struct rgm_worker *worker)
     if (!rgi_list_empty(&worker->deadlines))
         rgi_deadlines_arm(worker);
     RGI_GATE("flushed");
+    if (__builtin_expect(worker->dedicated, 0))
+        rgi_dedicated_step(worker);
     if (worker->draining) {
         drain_step(worker);
         if (worker->finished)

@@ -240,6 +240,16 @@ struct rgi_spinner {
     uint32_t floor_ns; /* learned */
 };
 
+/* ---- a slot of a worker made for one actor: actors/dedicated.c ---- */
+
+struct rgi_spawn;
+
+struct rgi_seat {
+    struct rgm_address number;
+    struct rgi_spawn *spawn; /* the node that brings the actor; a guest: NULL */
+    bool taken;
+};
+
 /* ---- what keeps a worker from ending: actors/blockers.c ---- */
 
 /* Of one kind. Written by the worker, read by anyone: stop-watch. */
@@ -350,6 +360,12 @@ struct rgm_worker {
     uint32_t spawn_turn;    /* round robin */
     bool draining; /* the runtime stops, or this worker retires */
     bool retiring; /* this worker retires */
+
+    /* dedicated.c */
+    bool dedicated; /* one actor's: takes no placements, ends by itself */
+    bool seated;    /* its seat is lent, taken or back */
+    struct rgi_seat *seat; /* of another worker, while its answer is given */
+
     struct rgm_message *meeting; /* the order to meet the others */
     uint32_t notices_out;
     bool counted_quiet;
@@ -441,6 +457,33 @@ void rgi_worker_met(struct rgm_worker *worker);
 void rgi_resize_forget(struct rgm_worker *worker, struct rgm_message *message);
 /* A retired worker's thread is about to end. */
 void rgi_worker_gone(struct rgm_worker *worker);
+
+int rgi_dedicate_start(struct rgm_worker *worker,
+                       struct rgm_operation *operation);
+
+/* ---- dedicated.c ---- */
+
+/* This worker is made for one actor: lend the number for it. 0 or -ENOMEM. */
+int rgi_dedicated_sit(struct rgm_worker *worker, struct rgm_address *ret_seat);
+/* A turn of such a worker: does it retire? */
+void rgi_dedicated_step(struct rgm_worker *worker);
+/* The seat, or why there is none, for whoever asked. */
+void rgi_dedicated_answered(struct rgm_actor *self,
+                            struct rgm_request *request);
+bool rgi_is_dedicate(const struct rgm_request *request);
+/* Whoever asked does not hear of it. */
+void rgi_dedicated_unheard(struct rgm_worker *worker,
+                           struct rgm_request *request);
+/* Spawn on the number that is being answered. */
+int rgi_seat_spawn(struct rgm_worker *worker,
+                   const struct rgm_behaviour *behaviour,
+                   const void *argument, struct rgm_message *watch,
+                   struct rgm_address *ret_address);
+/* From a plain thread: ask for a thread and spawn there; blocks. */
+int rgi_guest_spawn_own(struct rgm_actor *self,
+                        const struct rgm_behaviour *behaviour,
+                        const void *argument, struct rgm_message *watch,
+                        struct rgm_address *ret_address);
 
 /* ---- move.c ---- */
 
@@ -947,6 +990,14 @@ void rgi_stop_control(struct rgm_worker *worker, struct rgm_message *message);
 int rgi_loans_fill(struct rgm_worker *borrower, struct rgm_worker *owner);
 /* Borrow from, and lend to, each of these from now on. */
 void rgi_loans_meet(struct rgm_worker *worker, uint64_t peers);
+/* Only borrow. */
+void rgi_loans_borrow(struct rgm_worker *worker, uint64_t peers);
+/* What brings an actor to another worker: taken, NULL without memory, given back
+ * unused, or sent with the actor or (NULL) to say that nobody comes. */
+struct rgi_spawn *rgi_spawn_node(struct rgm_worker *worker);
+void rgi_spawn_node_free(struct rgm_worker *worker, struct rgi_spawn *spawn);
+void rgi_spawn_node_send(struct rgm_worker *worker, struct rgi_spawn *spawn,
+                         struct rgm_actor *actor, struct rgm_address number);
 /* Ask each of these for what it has borrowed. */
 void rgi_loans_recall(struct rgm_worker *worker, uint64_t peers);
 /* A JOIN or RECALL: somebody else's has come, or ours is home. */
@@ -970,6 +1021,13 @@ uint64_t rgi_clock_now(void);
 /* A guest's spawn has arrived at its worker. */
 void rgi_guest_spawn_arrived(struct rgm_worker *worker,
                              struct rgm_message *message);
+
+/* A number that was lent for it is not used, or is: blocks for the answer. */
+void rgi_guest_seat_back(struct rgm_worker *guest, struct rgm_address number);
+int rgi_guest_spawn_at(struct rgm_worker *guest, struct rgm_address number,
+                       const struct rgm_behaviour *behaviour,
+                       const void *argument, struct rgm_message *watch,
+                       struct rgm_address *ret_address);
 
 /* Spawn from a plain thread: blocks for the answer. */
 int rgi_guest_spawn(struct rgm_worker *guest, uint32_t number,

@@ -41,6 +41,7 @@ extern const struct rgm_message_type rgi_type_set_option;
 extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
 extern const struct rgm_message_type rgi_type_resize;
+extern const struct rgm_message_type rgi_type_dedicate;
 extern const struct rgm_message_type rgi_type_lease_holders;
 extern const struct rgm_message_type rgi_type_timeout;
 extern const struct rgm_message_type rgi_type_scope_close;
@@ -113,7 +114,7 @@ void rgi_operation_cancel(struct rgm_operation *operation,
      UINT64_C(1) << RGM_OP_RESIZE | UINT64_C(1) << RGM_OP_JOB |               \
      UINT64_C(1) << RGM_OP_LEASE_HOLDERS | UINT64_C(1) << RGM_OP_CANCEL |     \
      UINT64_C(1) << RGM_OP_RETIME | UINT64_C(1) << RGM_OP_TIMEOUT |           \
-     UINT64_C(1) << RGM_OP_SCOPE_CLOSE)
+     UINT64_C(1) << RGM_OP_SCOPE_CLOSE | UINT64_C(1) << RGM_OP_DEDICATE)
 
 /* Whether the worker carries it out itself, and no provider ever sees it. */
 static inline bool

@@ -7,6 +7,7 @@
 #include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/dedicated_cases.h"
 #include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/job_cases.h"
@@ -28,6 +29,7 @@
     CANCEL_CASES(X, ring_cancel)                                               \
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
+    DEDICATED_CASES(X, ring_dedicated)                                         \
     FILE_CASES(X, ring_file)                                                   \
     ENDING_CASES(X, ring_ending)                                               \
     OWNER_CASES(X, ring_owner)                                                 \

@@ -7,6 +7,7 @@
 #include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/dedicated_cases.h"
 #include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/job_cases.h"
@@ -28,6 +29,7 @@
     CANCEL_CASES(X, threads_cancel)                                            \
     CLOCK_CASES(X, threads_clock)                                              \
     CROWD_CASES(X, threads_crowd)                                              \
+    DEDICATED_CASES(X, threads_dedicated)                                      \
     FILE_CASES(X, threads_file)                                                \
     ENDING_CASES(X, threads_ending)                                            \
     OWNER_CASES(X, threads_owner)                                              \

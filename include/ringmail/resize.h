@@ -26,7 +26,8 @@
  * the answer waits for that, too.
  *
  * Growing takes the lowest numbers that are not in use. One whose last worker
- * still retires is waited for. Generations go on: an address, a handle or a
+ * still retires is waited for, and so is one that is an actor's own (see
+ * dedicated.h) when there are too few others. Generations go on: an address, a handle or a
  * token of the last worker of a number is stale for the next one.
  */
 

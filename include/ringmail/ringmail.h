@@ -12,6 +12,7 @@
 #include <ringmail/clock.h>
 #include <ringmail/counters.h>
 #include <ringmail/deadline.h>
+#include <ringmail/dedicated.h>
 #include <ringmail/end.h>
 #include <ringmail/file.h>
 #include <ringmail/identity.h>

@@ -137,6 +137,9 @@ RGM_API int rgm_runtime_destroy(struct rgm_runtime *runtime);
  * turn. Before start it waits for the start. Returns as rgm_spawn, but -EAGAIN
  * when no guest is free; -EDEADLK on a worker. Thread: any but a worker's. */
 #define RGM_ANY_WORKER UINT32_MAX
+/* A thread of its own, see dedicated.h; for rgm_runtime_spawn, rgm_runtime_task
+ * and a supervisor's children. */
+#define RGM_OWN_THREAD (UINT32_MAX - 1)
 RGM_API RGM_MUST_USE int rgm_runtime_spawn(
     struct rgm_runtime *runtime, uint32_t worker,
     const struct rgm_behaviour *behaviour, const void *argument,

@@ -70,7 +70,7 @@ struct rgm_child {
     const char *name;
     const struct rgm_behaviour *behaviour;
     const void *argument; /* for each of its factory's runs */
-    uint32_t worker;      /* or RGM_ANY_WORKER */
+    uint32_t worker;      /* or RGM_ANY_WORKER, or RGM_OWN_THREAD */
     enum rgm_restart restart;
 };
 
@@ -93,8 +93,8 @@ struct rgm_supervisor_options {
 
 /*
  * The behaviour; the argument is a struct rgm_supervisor_options. Refuses bad
- * options with -EINVAL. A child that cannot be spawned at the first start ends
- * the supervisor with that status (-ENOMEM, what the factory gave, ...).
+ * options with -EINVAL. A child that cannot be spawned, or has no thread of its
+ * own, ends the supervisor with that status (-ENOMEM, what the factory gave, ...).
  */
 RGM_API extern const struct rgm_behaviour rgm_supervisor;
 

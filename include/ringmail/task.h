@@ -30,7 +30,8 @@ struct rgm_task; /* opaque; actors/task.c */
 
 /*
  * Spawn with a handle. worker: a number, or RGM_ANY_WORKER. The first form is
- * for an actor or a guest, the second for a plain thread.
+ * for an actor or a guest, the second for a plain thread, which may say
+ * RGM_OWN_THREAD, too (a guest may, and gets its other answers meanwhile).
  *
  * Thread:  owner; any but a worker's.
  * Owns:    on 0 the caller has *ret_task, and joins, drops or detaches it.
