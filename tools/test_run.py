@@ -17,6 +17,7 @@ What ./dev test runs, in this order; `./dev test unit asan` runs those parts:
 Ends with a time table and one line `N passed, N failed`. Logs: build/logs/.
 """
 
+import concurrent.futures
 import glob
 import json
 import os
@@ -161,14 +162,18 @@ def part_user():
         limit = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
                  *limit]
     passed = failed = 0
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as place, \
+            concurrent.futures.ThreadPoolExecutor(int(JOBS)) as jobs:
         os.chmod(place, 0o755)
         for library in glob.glob(os.path.join(directory, "libringmail.so*")):
             shutil.copy(library, place)
-        for test in tests:
-            program = shutil.copy(test["command"][0], place)
-            status, output = run("user", [*limit, program, "-j1"], env={
-                **os.environ, "LD_LIBRARY_PATH": place, "HOME": place})
+        environment = {**os.environ, "LD_LIBRARY_PATH": place, "HOME": place}
+        started = [
+            (test, jobs.submit(run, "user", [
+                *limit, shutil.copy(test["command"][0], place), "-j1"],
+                env=environment)) for test in tests]
+        for test, running in started:
+            status, output = running.result()
             ok = status == 0 and not BAD_TEXT.search(output)
             more_passed, more_failed = count_cases(output, ok)
             passed += more_passed
