@@ -42,6 +42,8 @@ __thread struct rgm_worker *rgi_current
 #define DEFAULT_SPIN_US 50u
 #define LEAST_SPIN_NS 5000u
 #define LENT_SLOTS_MAX 65536u
+#define DEFAULT_CLEANUPS 65536u
+#define CLEANUPS_MAX (UINT32_C(1) << 20)
 
 static int
 options_check(const struct rgm_runtime_options *options)
@@ -55,6 +57,7 @@ options_check(const struct rgm_runtime_options *options)
         options->lent_slots > LENT_SLOTS_MAX ||
         options->job_threads > RGM_JOB_THREADS_MAX ||
         options->jobs_max > RGM_JOBS_MAX ||
+        options->cleanups_max > CLEANUPS_MAX ||
         (options->spin_us > 1000000 && options->spin_us != RGM_SPIN_OFF))
         return -EINVAL;
     return 0;
@@ -79,6 +82,7 @@ options_complete(struct rgm_runtime_options *options, uint32_t cpus)
     DEFAULT(spin_us, DEFAULT_SPIN_US);
     DEFAULT(job_threads, RGM_JOB_THREADS_DEFAULT);
     DEFAULT(jobs_max, RGM_JOBS_DEFAULT);
+    DEFAULT(cleanups_max, DEFAULT_CLEANUPS);
     if (options->spin_us == RGM_SPIN_OFF || rgi_baton != NULL)
         options->spin_us = 0;
     if (rgi_baton != NULL)

@@ -317,6 +317,7 @@ struct rgm_worker {
 
     /* drop.c */
     struct rgm_actor janitor; /* asks for what nobody else is left to ask */
+    uint32_t cleanups_out;    /* that nobody waits for */
 
     /* move.c */
     struct rgm_link movers; /* frozen, and nothing is out */

@@ -4,6 +4,7 @@
  * peers are in peers.c. */
 
 #include "conformance/harness.h"
+#include "conformance/automaton.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -300,6 +301,9 @@ stage_renew_puppet(struct stage *stage, uint32_t worker)
     spawn_puppet(stage, worker);
 }
 
+/* Of the case that runs; a second stage of it shares it. */
+static struct rgm_script *script_now;
+
 void
 stage_open(struct stage *stage)
 {
@@ -308,6 +312,8 @@ stage_open(struct stage *stage)
         stage->options.workers = 1;
     stage->options.provider =
         stage->spied ? spy_class(stage->class) : stage->class;
+    if (stage->class == &rgm_provider_scripted)
+        stage->options.provider_argument = script_now;
     rgi_check(rgm_runtime_create(&stage->options, &stage->runtime) == 0);
     rgi_check(rgm_runtime_start(stage->runtime) == 0);
     for (uint32_t i = 0; i < stage->options.workers; i++)
@@ -328,6 +334,7 @@ stage_wait(struct stage *stage)
     rgi_check(rgm_runtime_wait(stage->runtime) == 0);
     rgi_check(rgm_runtime_destroy(stage->runtime) == 0);
     stage->runtime = NULL;
+    automaton_close_all(stage->automaton);
     rgi_check(descriptors_open() == stage->descriptors);
 }
 
@@ -364,16 +371,17 @@ void
 stage_perform(stage_case_function *run, const struct rgm_provider_class *class)
 {
     struct stage stage = {.class = class};
-    struct rgm_script *script = NULL;
 
     stage_init(&stage);
     if (class == &rgm_provider_scripted) {
-        rgi_check(rgm_script_create(&script) == 0);
-        rgm_script_follow_clock(script);
-        stage.options.provider_argument = script;
+        rgi_check(rgm_script_create(&script_now) == 0);
+        rgm_script_follow_clock(script_now);
+        stage.automaton = automaton_start(script_now);
     }
     run(&stage);
-    rgm_script_destroy(script);
+    automaton_stop(stage.automaton);
+    rgm_script_destroy(script_now);
+    script_now = NULL;
     stage_deinit(&stage);
 }
 

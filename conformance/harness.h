@@ -30,6 +30,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <ringmail/ringmail.h>
 
@@ -65,6 +66,8 @@ STEP(names_step, rgm_names);
 STEP(sleep_step, rgm_sleep);
 STEP(acquire_step, rgm_acquire);
 
+struct automaton;
+
 struct stage {
     /* Set before the case runs; options may be changed before stage_open. */
     const struct rgm_provider_class *class;
@@ -76,6 +79,8 @@ struct stage {
     struct rgm_listener listener;                /* stage_listen */
     struct rgm_endpoint endpoint;
     unsigned descriptors; /* before it was opened */
+
+    struct automaton *automaton; /* scripted: plays the machine */
 
     pthread_mutex_t lock; /* of all tracks */
     pthread_cond_t answered;
@@ -203,6 +208,9 @@ struct rgm_pool *pool_of(uint32_t slots_count, size_t slot_size_bytes);
 /* --------------------------------------------------------------- the peers */
 
 int peer_connect(const struct rgm_endpoint *endpoint);
+/* The kernel's form of an address. Returns: its length. */
+socklen_t peer_to_kernel(const struct rgm_endpoint *endpoint,
+                         struct sockaddr_storage *ret_address);
 /* Listens on *endpoint, which becomes what it is bound to. */
 int peer_listen(struct rgm_endpoint *endpoint, int backlog);
 int peer_accept(int listener);

@@ -930,6 +930,172 @@ opl_16_cleanup_survives_who_asked(struct stage *stage)
     peer_close(other);
 }
 
+/* ---------------------------------------------------- answered or admitted */
+
+enum { CLEANUPS = 2 };
+
+struct cleaning {
+    struct rgm_stream streams[CLEANUPS + 2];
+    struct close_step close;
+};
+
+/* All in one delivery, so that none is over in between. */
+static void
+fill_up_and_close(struct puppet *puppet, void *argument)
+{
+    struct cleaning *cleaning = argument;
+    struct rgm_stream *over = &cleaning->streams[CLEANUPS];
+    struct rgm_stream before = *over;
+
+    for (int i = 0; i < CLEANUPS; i++)
+        rgi_check(rgm_stream_drop(puppet, &cleaning->streams[i]) == 0);
+    rgi_check(rgm_stream_drop(puppet, over) == -EAGAIN);
+    rgi_check(memcmp(over, &before, sizeof(before)) == 0);
+    /* The other form needs no admission: it has memory of its own. */
+    rgm_stream_close(&cleaning->close.op, &cleaning->streams[CLEANUPS + 1]);
+    puppet_begin(puppet, &cleaning->close);
+}
+
+static void
+drop_the_rest(struct puppet *puppet, void *argument)
+{
+    struct cleaning *cleaning = argument;
+
+    rgi_check(rgm_stream_drop(puppet, &cleaning->streams[CLEANUPS]) == 0);
+}
+
+/* With its one place taken a ring, too, closes by a plain call, which can be
+ * made to fail. */
+void
+opl_17_clean_up_is_answered_or_only_admitted(struct stage *stage)
+{
+    struct cleaning cleaning = {0};
+    struct read_step read = {0};
+    struct rgm_stream busy;
+    int peers[CLEANUPS + 2];
+    int busy_peer;
+    char byte;
+
+    stage->options.cleanups_max = CLEANUPS;
+    stage->options.in_flight_max = 1;
+    stage_open(stage);
+    busy_peer = stage_pair(stage, &busy);
+    for (int i = 0; i < CLEANUPS + 2; i++)
+        peers[i] = stage_pair(stage, &cleaning.streams[i]);
+    rgm_stream_read(&read.op, &busy, &byte, 1);
+    stage_begin(stage, &read);
+    shim_close_fail(descriptor_of_peer(peers[CLEANUPS + 1]), EIO);
+    stage_do(stage, fill_up_and_close, &cleaning);
+    rgi_check(stage_end(stage, &cleaning.close) == -EIO);
+    rgi_check(shim_closes() == 1);
+    shim_close_fail(-1, 0);
+    for (int i = 0; i < CLEANUPS; i++)
+        peer_expect_end(peers[i]);
+    while (stage_counters(stage).in_flight > 1) /* but for the read */
+        continue;
+    stage_do(stage, drop_the_rest, &cleaning);
+    for (int i = 0; i < CLEANUPS + 2; i++) {
+        rgi_check(cleaning.streams[i].socket.open == 0);
+        peer_expect_end(peers[i]);
+        peer_close(peers[i]);
+    }
+    stage_cancel(stage, &read);
+    rgi_check(stage_end(stage, &read) == -ECANCELED);
+    rgi_check(stage_close_stream(stage, &busy) == 0);
+    peer_close(busy_peer);
+    stage_close(stage);
+}
+
+struct submitting {
+    struct rgm_stream *stream;
+    struct rgm_file *file;
+};
+
+static void
+submit_each(struct puppet *puppet, void *argument)
+{
+    struct submitting *submitting = argument;
+    struct rgm_file_advise advise;
+    struct rgm_shutdown shutdown;
+    struct rgm_close close;
+    struct rgm_sleep sleep;
+    struct rgm_stream none = {0};
+
+    rgm_stream_shutdown(&shutdown, submitting->stream);
+    rgi_check(rgm_submit_cleanup(puppet, &shutdown) == 0);
+    rgm_file_advise(&advise, submitting->file, RGM_FILE_ADVISE_SEQUENTIAL, 0,
+                    0);
+    rgi_check(rgm_submit_cleanup(puppet, &advise) == 0);
+    rgi_check(rgm_submit_cleanup(puppet, &advise) == -EAGAIN);
+    rgm_stream_close(&close, submitting->stream);
+    rgi_check(rgm_submit_cleanup(puppet, &close) < 0); /* full, or busy yet */
+    rgm_stream_shutdown(&shutdown, &none);
+    rgi_check(rgm_submit_cleanup(puppet, &shutdown) == -EBADF);
+    rgm_file_advise(&advise, submitting->file,
+                    (enum rgm_file_advice)77, 0, 0);
+    rgi_check(rgm_submit_cleanup(puppet, &advise) == -EINVAL);
+    rgm_sleep_for(&sleep, rgm_here(puppet), 1);
+    rgi_check(rgm_submit_cleanup(puppet, &sleep) == -EINVAL);
+}
+
+static void
+submit_closes(struct puppet *puppet, void *argument)
+{
+    struct submitting *submitting = argument;
+    struct rgm_close close;
+
+    rgm_stream_close(&close, submitting->stream);
+    rgi_check(rgm_submit_cleanup(puppet, &close) == 0);
+    rgi_check(rgm_submit_cleanup(puppet, &close) == -EBADF);
+    rgm_file_close(&close, submitting->file);
+    rgi_check(rgm_submit_cleanup(puppet, &close) == 0);
+}
+
+/* One that has been reset cannot be shut down: one form says so. */
+static void
+half_close_of_a_reset(struct stage *stage)
+{
+    struct rgm_stream near;
+    int peer = stage_pair(stage, &near);
+    char byte;
+    bool end;
+
+    peer_reset(peer);
+    rgi_check(stage_read(stage, &near, &byte, 1, &end) == -ECONNRESET);
+    rgi_check(stage_shutdown(stage, &near) == -ENOTCONN);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+}
+
+void
+opl_17_half_close_and_advice_need_no_answer(struct stage *stage)
+{
+    char path[] = "/tmp/ringmail-advice-XXXXXX";
+    struct rgm_file file = {0};
+    struct rgm_stream near;
+    struct submitting submitting = {&near, &file};
+    struct rgm_file_open open;
+    int fd = mkstemp(path);
+    int peer;
+
+    rgi_check(fd >= 0);
+    close(fd);
+    stage->options.cleanups_max = CLEANUPS;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgm_file_open(&open, rgm_worker_address(0), &file, path, RGM_FILE_READ, 0);
+    rgi_check(rgm_call(stage->runtime, &open) == 0);
+    stage_do(stage, submit_each, &submitting);
+    peer_expect_end(peer);
+    peer_send(peer, "x", 1); /* half of it is open still */
+    while (stage_busy(stage, &near) > 0 || stage_counters(stage).in_flight > 0)
+        continue;
+    stage_do(stage, submit_closes, &submitting);
+    half_close_of_a_reset(stage);
+    rgi_check(unlink(path) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
 static void
 ask_read(struct rgm_actor *self, struct departure *departure)
 {

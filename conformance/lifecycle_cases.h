@@ -20,6 +20,8 @@
     X(suite, opl_15_cleanup_works_while_all_else_is_cancelled)                 \
     X(suite, opl_16_cleanup_survives_who_asked)                                \
     X(suite, dropped_in_stopped_is_closed)                                     \
+    X(suite, opl_17_clean_up_is_answered_or_only_admitted)                     \
+    X(suite, opl_17_half_close_and_advice_need_no_answer)                      \
     X(suite, opl_18_checks_come_before_the_first_attempt)                      \
     X(suite, opl_19_blocking_wait_on_a_worker_is_refused)                      \
     X(suite, opl_21_runtime_outlives_its_handles)                              \

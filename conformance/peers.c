@@ -28,9 +28,9 @@ guarded(int fd)
     return fd;
 }
 
-static socklen_t
-to_kernel(const struct rgm_endpoint *endpoint,
-          struct sockaddr_storage *ret_address)
+socklen_t
+peer_to_kernel(const struct rgm_endpoint *endpoint,
+               struct sockaddr_storage *ret_address)
 {
     struct sockaddr_in *four = (void *)ret_address;
     struct sockaddr_in6 *six = (void *)ret_address;
@@ -72,7 +72,7 @@ int
 peer_connect(const struct rgm_endpoint *endpoint)
 {
     struct sockaddr_storage address;
-    socklen_t length = to_kernel(endpoint, &address);
+    socklen_t length = peer_to_kernel(endpoint, &address);
     int fd = open_socket(endpoint);
 
     rgi_check(connect(fd, (struct sockaddr *)&address, length) == 0);
@@ -83,7 +83,7 @@ int
 peer_listen(struct rgm_endpoint *endpoint, int backlog)
 {
     struct sockaddr_storage address;
-    socklen_t length = to_kernel(endpoint, &address);
+    socklen_t length = peer_to_kernel(endpoint, &address);
     int fd = open_socket(endpoint);
 
     rgi_check(bind(fd, (struct sockaddr *)&address, length) == 0);

@@ -17,6 +17,13 @@ on is told by its suite (ring_..., threads_...) or by the folder it lies in.
     contract.py --markdown  the README's table; --write puts it there,
                             --check fails when the README's is out of date
     contract.py --missing   the items without proof, and on which provider
+    contract.py --scripted  those that hold for all drivers and have no proof on
+                            the scripted provider
+
+S is the simulated driver, which is still to come. The scripted provider, which
+it will grow from, stands in for it as far as it goes: streams, time, pools and
+ends, with a script that decides. What is proven on it is told beside the rest and
+is asked for by no item; an item that is for S alone is not proven by it.
 """
 
 import argparse
@@ -39,6 +46,8 @@ TAP_LINE = re.compile(r"^(ok|not ok)\b[ \d]*-? *(\w+)::(\w+)(.*)$")
 # The letters of docs/contract.md for the providers that exist today.
 PROVIDERS = {"U": "ring", "D": "threads"}
 INDEPENDENT = "NR"
+# Stands in for S, see above: told, and never asked for.
+BESIDE = {"S": "scripted"}
 
 
 def read(path):
@@ -66,13 +75,15 @@ def parse_items(path):
 
 def provider_of(suite, file):
     """The letter of the provider a test ran on, or "" for none."""
-    for letter, provider in PROVIDERS.items():
+    for letter, provider in {**PROVIDERS, **BESIDE}.items():
         if suite.startswith(provider):
             return letter
     if file.startswith(("rings_", "capabilities_ring_")):
         return "U"
     if file.startswith("capabilities_threads_"):
         return "D"
+    if file.startswith("capabilities_scripted_"):
+        return "S"
     return ""
 
 
@@ -119,9 +130,8 @@ def wanted_letters(letters):
     return [letter for letter in letters if letter in PROVIDERS]
 
 
-def judge(items, tests):
-    """{"MBX-01": [letters still without proof]}; empty list = covered. Items
-    nothing today can prove map to None."""
+def sort_out(items, tests):
+    """What passed, {"MBX-01": {letters}}, and which items have a failing test."""
     passed, failed = {}, set()
     for name, letter, ok in tests:
         found = NAME.match(name)
@@ -134,6 +144,24 @@ def judge(items, tests):
             passed.setdefault(item, set()).add(letter)
         else:
             failed.add(item)
+    return passed, failed
+
+
+def stand_in(items, tests):
+    """Of the items that hold for S and others: which have a passing test on
+    the scripted provider, and which have not."""
+    passed, failed = sort_out(items, tests)
+    asked = [item for item, (_, letters) in items.items()
+             if "A" in letters or ("S" in letters and letters != "S")]
+    have = [item for item in asked
+            if "S" in passed.get(item, set()) and item not in failed]
+    return have, [item for item in asked if item not in have]
+
+
+def judge(items, tests):
+    """{"MBX-01": [letters still without proof]}; empty list = covered. Items
+    nothing today can prove map to None."""
+    passed, failed = sort_out(items, tests)
     verdicts = {}
     for item, (_, letters) in items.items():
         wanted = wanted_letters(letters)
@@ -183,19 +211,22 @@ def readme_with(text, table):
     return head + BEGIN + "\n" + table + "\n" + END + rest.split(END, 1)[1]
 
 
-def report(areas, covered, total, out=sys.stdout):
+def report(areas, covered, total, beside, out=sys.stdout):
     for area in total:
         bar = "#" * (covered[area] * 20 // total[area])
         print(f"{area}  {covered[area]:3} / {total[area]:3}  {bar:20}  "
               f"{areas.get(area, '')}", file=out)
     print(f"all {sum(covered.values()):4} / {sum(total.values()):3}", file=out)
+    have, without = beside
+    print(f"    {len(have):4} / {len(have) + len(without):3}  of those that hold "
+          "for S, too, also on the scripted provider", file=out)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", default=ROOT)
     parser.add_argument("--results", help="directory of *.tap files")
-    for flag in ("json", "markdown", "write", "check", "missing"):
+    for flag in ("json", "markdown", "write", "check", "missing", "scripted"):
         parser.add_argument("--" + flag, action="store_true")
     args = parser.parse_args()
 
@@ -232,8 +263,11 @@ def main():
             if letters:
                 names = [PROVIDERS.get(x, "any suite") for x in letters]
                 print(f"{item}  {', '.join(names)}")
+    elif args.scripted:
+        for item in stand_in(items, tests)[1]:
+            print(item)
     else:
-        report(areas, covered, total)
+        report(areas, covered, total, stand_in(items, tests))
     return 1 if unknown else 0
 
 

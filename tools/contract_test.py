@@ -76,6 +76,28 @@ class Contract(unittest.TestCase):
                                     "rings_ring_test.tap")
         self.assertEqual(verdicts["CLK-02"], [])
 
+    def test_scripted_is_told_beside_and_never_asked_for(self):
+        tap = ("ok - ring_clock::clk_01_now\nok - threads_clock::clk_01_now\n"
+               "ok - scripted_clock::clk_01_now\n"
+               "ok - scripted_clock::clk_03_alone\n")
+        verdicts, _ = self.verdicts(tap)
+        self.assertEqual(verdicts["CLK-01"], [])
+        self.assertIsNone(verdicts["CLK-03"])
+        items, _ = contract.parse_items(self.root + "/docs/contract.md")
+        tests = contract.read_results(self.root + "/build/dev/results")
+        self.assertEqual(contract.stand_in(items, tests), (["CLK-01"], []))
+        self.assertIn("1 /   1  of those", self.run_tool().stdout)
+
+    def test_scripted_alone_proves_nothing_for_all(self):
+        verdicts, _ = self.verdicts("ok - scripted_clock::clk_01_now\n")
+        self.assertEqual(verdicts["CLK-01"], ["D", "U"])
+        self.write("build/dev/results/b.tap", "not ok - ring_a::clk_01_now\n"
+                   "ok - m::mbx_01_order\n")
+        items, _ = contract.parse_items(self.root + "/docs/contract.md")
+        tests = contract.read_results(self.root + "/build/dev/results")
+        self.assertEqual(contract.stand_in(items, tests), ([], ["CLK-01"]))
+        self.assertEqual(self.run_tool("--scripted").stdout, "CLK-01\n")
+
     def test_failing_part_takes_the_item_away(self):
         verdicts, _ = self.verdicts("ok - m::mbx_01a_order\n"
                                     "not ok - m::mbx_01b_more  crash\n")

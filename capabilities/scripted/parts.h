@@ -52,6 +52,7 @@ struct rgi_scripted {
 /* What is known of an operation; lies in its scratch memory. */
 struct rgi_scripted_note {
     struct rgi_scripted *provider;
+    uint64_t resource; /* of the handle it opens; 0: ours to choose */
     int32_t status;
     bool cancelled;
 };

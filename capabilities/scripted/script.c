@@ -222,6 +222,14 @@ rgm_script_complete(struct rgm_script *script,
 }
 
 void
+rgm_script_complete_open(struct rgm_script *script,
+                         struct rgm_operation *operation, uint64_t resource)
+{
+    note_of(operation)->resource = resource;
+    rgm_script_complete(script, operation, 0);
+}
+
+void
 rgm_script_complete_write(struct rgm_script *script,
                           struct rgm_operation *operation, size_t count,
                           int status)

@@ -134,19 +134,23 @@ opens_a_handle(const struct rgm_operation *operation)
     return operation->kind == RGM_OP_LISTEN ||
            operation->kind == RGM_OP_ACCEPT ||
            operation->kind == RGM_OP_CONNECT ||
-           operation->kind == RGM_OP_FILE_OPEN;
+           operation->kind == RGM_OP_FILE_OPEN ||
+           operation->kind == RGM_OP_PACKET_OPEN;
 }
 
 static void
 finish(struct rgi_scripted *scripted, struct rgm_operation *operation,
        struct rgm_turn *turn)
 {
-    int status = rgi_scripted_note_of(operation)->status;
+    const struct rgi_scripted_note *note = rgi_scripted_note_of(operation);
+    int status = note->status;
 
     scripted->head.in_flight--;
     scripted->head.completions++;
     if (status == 0 && opens_a_handle(operation))
-        rgi_stream_fill(operation, scripted->head.completions);
+        rgi_stream_fill(operation, note->resource != 0
+                                       ? note->resource
+                                       : scripted->head.completions);
     rgm_operation_complete(operation, status, turn);
 }
 

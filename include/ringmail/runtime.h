@@ -69,6 +69,9 @@ struct rgm_runtime_options {
      * how many jobs are admitted at once, default 512, up to 2^20. */
     uint32_t job_threads;
     uint32_t jobs_max;
+    /* Clean-up without an answer (rgm_stream_drop, rgm_submit_cleanup) that may
+     * be out at once, on each worker. Default 65,536, up to 2^20. */
+    uint32_t cleanups_max;
 };
 
 #define RGM_SPIN_OFF UINT32_MAX

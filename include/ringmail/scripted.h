@@ -113,6 +113,15 @@ RGM_API bool rgm_script_is_cancelled(struct rgm_script *script,
 RGM_API void rgm_script_complete(struct rgm_script *script,
                                  struct rgm_operation *operation, int status);
 
+/*
+ * The same with status 0 for one that opens a handle, whose `resource` is this
+ * number, to be found in what is asked of it later. Otherwise it is one of the
+ * provider's.
+ */
+RGM_API void rgm_script_complete_open(struct rgm_script *script,
+                                      struct rgm_operation *operation,
+                                      uint64_t resource);
+
 /* A write that has written so much, and then ended with status. */
 RGM_API void rgm_script_complete_write(struct rgm_script *script,
                                        struct rgm_operation *operation,

@@ -297,8 +297,10 @@ RGM_API void rgm_listener_close(struct rgm_close *close,
  * lets go of its connections. A handle that is not open: nothing happens.
  *
  * Owns:    nothing is kept of the handle.
- * Returns: 0
+ * Returns: 0, which says that it will be closed and not with what result
  *          -EBUSY   operations on it are out
+ *          -EAGAIN  as many are out as may be (cleanups_max of the runtime's
+ *                   options); the handle is as it was
  *          -ENOMEM  no memory for the close; the handle is as it was
  *          -EINVAL  the caller is a guest
  */
@@ -307,6 +309,22 @@ RGM_API void rgm_listener_close(struct rgm_close *close,
 #define rgm_listener_drop(self, listener)                                     \
     rgm_socket_drop(&(self)->actor, &(listener)->socket)
 RGM_API int rgm_socket_drop(struct rgm_actor *self, struct rgm_socket *socket);
+
+/*
+ * Ask a prepared close, shutdown or advice (file.h) without an answer. The record
+ * is copied and stays yours. What the system says of it nobody hears; until it is
+ * over the handle stays where it is, and a close of it is refused as always. (A
+ * close takes the handle along, as a drop does.)
+ *
+ * Returns: 0 when it is admitted; -EAGAIN, -ENOMEM, -EBUSY as rgm_stream_drop;
+ *          -EBADF when the handle is not open; -EINVAL for any other record, bad
+ *          arguments, or a guest.
+ */
+#define rgm_submit_cleanup(self, record)                                      \
+    rgm_submit_cleanup_request(&(self)->actor, &(record)->request)
+RGM_API RGM_MUST_USE int
+rgm_submit_cleanup_request(struct rgm_actor *self,
+                           const struct rgm_request *request);
 
 /* Prepare: options and names. Answer: 0; -EINVAL for an option or value that
  * is none; -ENOTSUP for one this socket does not have; -EBADF. */
