@@ -58,6 +58,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     rgi_list_init(&worker->remote);
     rgi_list_init(&worker->movers);
     rgi_list_init(&worker->acquires);
+    rgi_list_init(&worker->outputs);
     rgi_worker_leases_init(worker);
     rgi_list_init(&worker->parcels);
     return 0;

@@ -17,6 +17,7 @@
  */
 
 #include "actors/runtime.h"
+#include "actors/writer.h"
 
 #include <ringmail/job.h>
 
@@ -78,6 +79,7 @@ rgi_is_cleanup(const struct rgm_message *message)
     return operation->kind == RGM_OP_CLOSE ||
            operation->kind == RGM_OP_SHUTDOWN ||
            operation->kind == RGM_OP_SCOPE_CLOSE ||
+           operation->kind == RGM_OP_WRITER_CLOSE ||
            operation->kind == RGM_OP_CANCEL ||
            operation->kind == RGM_OP_RETIME ||
            operation->kind == RGM_OP_FILE_ADVISE ||
@@ -97,6 +99,13 @@ is_of_this_worker(struct rgm_worker *worker, struct rgm_message *message)
     if (named == rgi_address_generation(rgm_worker_address(0)))
         message->to = rgi_address_make(worker->number, 0, identity);
     return rgi_address_generation(message->to) == identity;
+}
+
+static inline bool
+is_of_a_writer(const struct rgm_operation *operation)
+{
+    return operation->kind >= RGM_OP_SUBMIT &&
+           operation->kind <= RGM_OP_WRITER_CLOSE;
 }
 
 /* Returns: 0: it is out. Positive: it was done at once. */
@@ -121,6 +130,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_timeout_start(worker, operation);
     if (operation->kind == RGM_OP_SCOPE_CLOSE)
         return rgi_scope_close_start(worker, operation);
+    if (is_of_a_writer(operation))
+        return rgi_writer_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -211,6 +222,10 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
     }
     if (operation->kind == RGM_OP_SCOPE_CLOSE)
         return; /* clean-up */
+    if (is_of_a_writer(operation)) {
+        rgi_writer_cancel(worker, operation);
+        return;
+    }
     if (operation->kind == RGM_OP_JOB) {
         rgi_job_cancel(worker, operation);
         return;
@@ -348,6 +363,7 @@ rgi_operations_lose(struct rgm_worker *worker)
     }
     lose_asked_elsewhere(worker);
     lose_drops(worker);
+    rgi_writers_lose(worker);
 }
 
 void

@@ -22,8 +22,9 @@
     (RGM_TRANSFER_PEEK | RGM_TRANSFER_WAIT_ALL | RGM_TRANSFER_NO_SIGNAL)
 #define WRITE_FLAGS (RGM_TRANSFER_WAIT_ALL | RGM_TRANSFER_NO_SIGNAL)
 
-static int
-check_handle(const struct rgm_worker *worker, const struct rgm_socket *socket)
+int
+rgi_transfer_check(const struct rgm_worker *worker,
+                   const struct rgm_socket *socket)
 {
     struct rgm_address here;
 
@@ -39,7 +40,7 @@ int64_t
 rgi_transfer(struct rgm_worker *worker, const struct rgm_socket *socket,
              struct rgm_transfer *transfer)
 {
-    int status = check_handle(worker, socket);
+    int status = rgi_transfer_check(worker, socket);
 
     if (status < 0)
         return status;
@@ -72,7 +73,7 @@ make(struct rgm_actor *self, const struct rgm_stream *stream,
         (flags & ~(uint32_t)(writes ? WRITE_FLAGS : READ_FLAGS)) != 0 ||
         !rgi_vectors_are_valid(vectors, vectors_count))
         return -EINVAL;
-    status = check_handle(worker, &stream->socket);
+    status = rgi_transfer_check(worker, &stream->socket);
     *ret_empty = rgi_vectors_are_empty(vectors, transfer.vectors_count);
     if (status < 0 || *ret_empty)
         return status;

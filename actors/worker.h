@@ -344,6 +344,7 @@ struct rgm_worker {
     uint64_t names_last;     /* the last number we gave */
 
     /* acquire.c */
+    struct rgm_link outputs;  /* of its writers, writer.c */
     struct rgm_link acquires; /* that wait, and are the first for their pool */
 
     /* turn.c */
@@ -1040,10 +1041,13 @@ int rgi_guest_spawn(struct rgm_worker *guest, uint32_t number,
 
 void rgi_janitor_init(struct rgm_worker *worker);
 
-/* transfer.c: one transfer on an open stream of this worker, now. Fills in what
- * it is about. Returns: bytes, or a negative errno. */
+/* transfer.c: whether the handle is an open stream of this worker; and one
+ * transfer on it, now, which fills in what it is about. Returns: 0 or bytes, or a
+ * negative errno. */
 struct rgm_socket;
 struct rgm_transfer;
+int rgi_transfer_check(const struct rgm_worker *worker,
+                       const struct rgm_socket *socket);
 int64_t rgi_transfer(struct rgm_worker *worker, const struct rgm_socket *socket,
                      struct rgm_transfer *transfer);
 

@@ -36,6 +36,8 @@
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
+#include "conformance/transfer_cases.h"
 #include "conformance/worker_lease_cases.h"
+#include "conformance/writer_cases.h"
 
 #endif /* CONFORMANCE_CONFORMANCE_H */

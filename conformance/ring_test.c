@@ -23,6 +23,7 @@
 #include "conformance/stream_cases.h"
 #include "conformance/transfer_cases.h"
 #include "conformance/worker_lease_cases.h"
+#include "conformance/writer_cases.h"
 
 #define SUITES(X)                                                              \
     ACQUIRE_CASES(X, ring_acquire)                                             \
@@ -46,6 +47,8 @@
     SOCKET_CASES(X, ring_socket)                                               \
     TRANSFER_CASES(X, ring_transfer)                                           \
     TRANSFER_RING_CASES(X, ring_transfer)                                      \
-    WORKER_LEASE_CASES(X, ring_worker_lease)
+    WORKER_LEASE_CASES(X, ring_worker_lease)                                   \
+    WRITER_CASES(X, ring_writer)                                               \
+    WRITER_RING_CASES(X, ring_writer)
 
 CONFORM(rgm_provider_ring, SUITES)

@@ -23,6 +23,7 @@
 #include "conformance/threads_cases.h"
 #include "conformance/transfer_cases.h"
 #include "conformance/worker_lease_cases.h"
+#include "conformance/writer_cases.h"
 
 #define SUITES(X)                                                              \
     ACQUIRE_CASES(X, threads_acquire)                                          \
@@ -45,6 +46,7 @@
     STREAM_CASES(X, threads_stream)                                            \
     SOCKET_CASES(X, threads_socket)                                            \
     TRANSFER_CASES(X, threads_transfer)                                        \
-    WORKER_LEASE_CASES(X, threads_worker_lease)
+    WORKER_LEASE_CASES(X, threads_worker_lease)                                \
+    WRITER_CASES(X, threads_writer)
 
 CONFORM(rgm_provider_threads, SUITES)

@@ -30,7 +30,8 @@ enum rgi_step {
     RGI_STEP_INPUT,       /* wait until its descriptor can be read, then that */
     RGI_STEP_OUTPUT,      /* likewise, written */
     RGI_STEP_PAUSE,       /* likewise, a millisecond */
-    RGI_STEP_SLOT         /* wait for a slot of its pool */
+    RGI_STEP_SLOT,        /* wait for a slot of its pool */
+    RGI_STEP_RECEIPT      /* wait until another's entry is taken */
 };
 
 /* ------------------------------------------------------------------ sockets */
@@ -92,6 +93,7 @@ struct rgi_room {
 struct rgi_task {
     struct rgi_channel *channel; /* used, or to be filled */
     int fd;                      /* of its attempts */
+    uint32_t entry;              /* where the queue was behind its last one */
     uint8_t step;      /* of its next or present entry; 0: not begun */
     bool queued : 1;   /* in `waiting` or a pool's `starved` */
     bool started : 1;  /* has a place among those in the kernel */
@@ -152,6 +154,7 @@ struct rgi_ring_provider {
     struct rgi_ring ring;
     struct rgm_turn done;     /* completed and not handed over yet */
     struct rgm_link waiting;  /* for room in the kernel, first in first out */
+    struct rgm_link receipts; /* that wait for the kernel to take an entry */
     struct rgm_link stopping; /* in the kernel; their cancel is to be sent */
     struct rgm_link stopped;  /* in the kernel; it was sent */
     uint32_t started;         /* operations that have a place in the kernel */
@@ -204,6 +207,16 @@ extern const struct rgi_ring_kind rgi_ring_packet_kinds[RGI_PACKET_KINDS];
 
 extern const struct rgi_ring_kind rgi_ring_child_wait;
 
+/* receipt.c: a receipt that is not answered at once. */
+extern const struct rgi_ring_kind rgi_ring_receipt;
+
+/* Answers those whose entries the kernel has taken. To be called after every
+ * enter, before anything is reaped. */
+void rgi_receipts_look(struct rgi_ring_provider *p);
+
+/* Whether one waits for an entry that is in the queue. */
+bool rgi_receipts_press(const struct rgi_ring_provider *p);
+
 /* A transfer at once, by a call of our own. */
 int64_t rgi_ring_transfer(struct rgi_ring_provider *p,
                           const struct rgm_transfer *transfer);
@@ -216,6 +229,8 @@ rgi_ring_kind_at(unsigned kind)
 
     if (kind == RGM_OP_CHILD_WAIT)
         return &rgi_ring_child_wait;
+    if (kind == RGM_OP_RECEIPT)
+        return &rgi_ring_receipt;
     if (file_kind < RGI_FILE_KINDS)
         return &rgi_ring_file_kinds[file_kind];
     if (packet_kind < RGI_PACKET_KINDS)
@@ -239,6 +254,8 @@ int rgi_ring_use(struct rgi_ring_provider *p, struct rgm_operation *operation);
 
 /* ring.c: puts it at the end of a list where a cancel finds it, and back. */
 void rgi_ring_enqueue(struct rgi_ring_provider *p, struct rgm_link *list,
+                      struct rgm_operation *operation);
+void rgi_ring_unqueue(struct rgi_ring_provider *p,
                       struct rgm_operation *operation);
 struct rgm_operation *
 rgi_ring_dequeue(struct rgi_ring_provider *p, struct rgm_link *list);

@@ -114,6 +114,7 @@ launch(struct rgi_ring_provider *p, struct rgm_operation *operation)
     if (!task->started)
         p->started++;
     task->started = true;
+    task->entry = p->ring.uring.sq.sqe_tail;
     prepare(p, operation, entry);
     return true;
 }
@@ -127,8 +128,8 @@ rgi_ring_enqueue(struct rgi_ring_provider *p, struct rgm_link *list,
     rgi_list_push_back(list, &operation->link);
 }
 
-static void
-unqueue(struct rgi_ring_provider *p, struct rgm_operation *operation)
+void
+rgi_ring_unqueue(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
     rgi_task_of(operation)->queued = false;
     p->head.waiting--;
@@ -140,7 +141,7 @@ rgi_ring_dequeue(struct rgi_ring_provider *p, struct rgm_link *list)
 {
     struct rgm_operation *operation = rgi_ring_linked(rgi_list_first(list));
 
-    unqueue(p, operation);
+    rgi_ring_unqueue(p, operation);
     return operation;
 }
 
@@ -159,6 +160,8 @@ rgi_ring_go_on(struct rgi_ring_provider *p, struct rgm_operation *operation,
     task->step = (uint8_t)step;
     if (step == RGI_STEP_SLOT)
         rgi_pooled_starve(p, operation);
+    else if (step == RGI_STEP_RECEIPT)
+        rgi_ring_enqueue(p, &p->receipts, operation);
     else if (!rgi_list_empty(&p->waiting) || !launch(p, operation))
         rgi_ring_enqueue(p, &p->waiting, operation);
 }
@@ -196,7 +199,7 @@ ring_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
     if (operation->kind == RGM_OP_CLOSE)
         return;
     if (rgi_task_of(operation)->queued) {
-        unqueue(p, operation);
+        rgi_ring_unqueue(p, operation);
         answer(p, operation, -ECANCELED);
     } else {
         stop(p, operation);
@@ -227,7 +230,7 @@ pump_waiting(struct rgi_ring_provider *p)
 
         if (!launch(p, operation))
             break;
-        unqueue(p, operation);
+        rgi_ring_unqueue(p, operation);
     }
 }
 
@@ -342,6 +345,8 @@ fail(struct rgi_ring_provider *p, int status)
     p->failed = status;
     while (!rgi_list_empty(&p->waiting))
         rgi_ring_go_on(p, rgi_ring_dequeue(p, &p->waiting), status);
+    while (!rgi_list_empty(&p->receipts))
+        rgi_ring_go_on(p, rgi_ring_dequeue(p, &p->receipts), status);
     rgi_pooled_fail(p, status);
 }
 
@@ -354,6 +359,7 @@ may_sleep(struct rgi_ring_provider *p, uint64_t *deadline_ns,
 
     if (*deadline_ns == 0 || p->done.first != NULL || !p->bell_armed ||
         rgi_pooled_is_fed(p) || /* by ourselves, with no bell */
+        rgi_receipts_press(p) ||
         rgi_ring_has_completions(&p->ring))
         return false;
     *ret_timeout_ns = RGM_NEVER;
@@ -383,6 +389,8 @@ turn_until(struct rgi_ring_provider *p, uint64_t deadline_ns)
         if (sleep || rgi_ring_pending(&p->ring) > 0 ||
             rgi_ring_beckons(&p->ring))
             status = rgi_ring_enter(&p->ring, sleep, timeout_ns);
+        if (!rgi_list_empty(&p->receipts))
+            rgi_receipts_look(p);
         reap(p);
         if (status < 0)
             fail(p, status);
@@ -466,7 +474,8 @@ static const struct rgm_provider_ops ring_ops = {
      BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |       \
      BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES) | RGI_FILE_KIND_BITS |     \
      BIT(RGM_OP_PACKET_OPEN) | BIT(RGM_OP_PACKET_READ) |                       \
-     BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_CHILD_WAIT) | BIT(RGM_OP_AWAIT))
+     BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_CHILD_WAIT) | BIT(RGM_OP_AWAIT) |  \
+     BIT(RGM_OP_RECEIPT))
 
 static void
 fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
@@ -486,6 +495,7 @@ fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
     p->worker = options->worker;
     p->bell = options->bell;
     rgi_list_init(&p->waiting);
+    rgi_list_init(&p->receipts);
     rgi_list_init(&p->stopping);
     rgi_list_init(&p->stopped);
     rgi_channels_init(&p->channels);

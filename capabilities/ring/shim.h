@@ -37,6 +37,9 @@ static struct {
     bool polls_end;   /* multishot polls end after one event */
     int enter_error;  /* of the next enter, which does nothing; 0: none */
     int late_error;   /* of the next enter, which does all it should */
+    bool holds;       /* no entry gets to the kernel */
+    bool one_by_one;  /* one at a time does */
+    unsigned sleeps;  /* enters that may have slept */
     void (*before)(void);
     void (*after)(void);
 } shim;
@@ -115,6 +118,11 @@ shim_enter(unsigned fd, unsigned to_submit, unsigned min_complete,
     shim_audit(shim.ring);
     if (shim.before != NULL)
         shim.before();
+    if (shim.holds)
+        to_submit = 0;
+    else if (shim.one_by_one && to_submit > 1)
+        to_submit = 1;
+    shim.sleeps += min_complete > 0;
     result = rgi_ring_kernel.enter(fd, to_submit, min_complete, flags, argument,
                                    argument_bytes);
     shim_patch(shim.ring);

@@ -68,6 +68,10 @@ enum rgm_operation_kind {
     RGM_OP_PACKET_WRITE,
     RGM_OP_CHILD_WAIT,
     RGM_OP_AWAIT,
+    RGM_OP_RECEIPT, /* struct rgm_receipt */
+    RGM_OP_SUBMIT,  /* the worker's own, too: writers */
+    RGM_OP_FLUSH,
+    RGM_OP_WRITER_CLOSE,
     RGM_OP_JOB, /* the runtime's own: its pool of threads */
     RGM_OP_KINDS_COUNT
 };
@@ -101,6 +105,18 @@ struct rgm_operation {
         struct rgm_request request;                                           \
         struct rgm_operation operation;                                       \
     }
+
+/*
+ * To be completed with 0 as soon as the kernel has taken the first entry of
+ * `of`, an operation of the same provider that was submitted before; or that is
+ * over, or will never have an entry. A provider that hands entries to the kernel
+ * later than in submit does not sleep while it has such an entry and a receipt
+ * for it.
+ */
+struct rgm_receipt {
+    RGM_OPERATION_HEAD;
+    struct rgm_operation *of;
+};
 
 /* What one call of `wait` brought. */
 struct rgm_turn {

@@ -32,6 +32,7 @@
 #include <ringmail/stop.h>
 #include <ringmail/stream.h>
 #include <ringmail/worker_lease.h>
+#include <ringmail/writer.h>
 #include <ringmail/supervisor.h>
 #include <ringmail/task.h>
 #include <ringmail/transfer.h>
