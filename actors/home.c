@@ -19,6 +19,7 @@
  */
 
 #include "actors/lane.h"
+#include "actors/reader.h"
 #include "actors/runtime.h"
 
 #include <string.h>
@@ -59,6 +60,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     rgi_list_init(&worker->movers);
     rgi_list_init(&worker->acquires);
     rgi_list_init(&worker->outputs);
+    rgi_list_init(&worker->inputs);
     rgi_worker_leases_init(worker);
     rgi_list_init(&worker->parcels);
     return 0;
@@ -67,6 +69,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
 void
 rgi_home_deinit(struct rgm_worker *worker)
 {
+    rgi_readers_forget(worker);
     rgi_watch_deinit(worker);
     rgi_free(worker->lanes);
     worker->lanes = NULL;

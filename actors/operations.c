@@ -16,6 +16,7 @@
  * cancelled when the worker drains, and told -EPIPE.
  */
 
+#include "actors/reader.h"
 #include "actors/runtime.h"
 #include "actors/writer.h"
 
@@ -80,6 +81,7 @@ rgi_is_cleanup(const struct rgm_message *message)
            operation->kind == RGM_OP_SHUTDOWN ||
            operation->kind == RGM_OP_SCOPE_CLOSE ||
            operation->kind == RGM_OP_WRITER_CLOSE ||
+           operation->kind == RGM_OP_READER_CLOSE ||
            operation->kind == RGM_OP_CANCEL ||
            operation->kind == RGM_OP_RETIME ||
            operation->kind == RGM_OP_FILE_ADVISE ||
@@ -108,6 +110,13 @@ is_of_a_writer(const struct rgm_operation *operation)
            operation->kind <= RGM_OP_WRITER_CLOSE;
 }
 
+static inline bool
+is_of_a_reader(const struct rgm_operation *operation)
+{
+    return operation->kind >= RGM_OP_NEXT &&
+           operation->kind <= RGM_OP_READER_CLOSE;
+}
+
 /* Returns: 0: it is out. Positive: it was done at once. */
 static int
 start(struct rgm_worker *worker, struct rgm_operation *operation)
@@ -132,6 +141,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_scope_close_start(worker, operation);
     if (is_of_a_writer(operation))
         return rgi_writer_start(worker, operation);
+    if (is_of_a_reader(operation))
+        return rgi_reader_start(worker, operation);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);
@@ -224,6 +235,10 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         return; /* clean-up */
     if (is_of_a_writer(operation)) {
         rgi_writer_cancel(worker, operation);
+        return;
+    }
+    if (is_of_a_reader(operation)) {
+        rgi_reader_cancel(worker, operation);
         return;
     }
     if (operation->kind == RGM_OP_JOB) {
@@ -364,6 +379,7 @@ rgi_operations_lose(struct rgm_worker *worker)
     lose_asked_elsewhere(worker);
     lose_drops(worker);
     rgi_writers_lose(worker);
+    rgi_readers_lose(worker);
 }
 
 void

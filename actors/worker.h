@@ -345,6 +345,7 @@ struct rgm_worker {
 
     /* acquire.c */
     struct rgm_link outputs;  /* of its writers, writer.c */
+    struct rgm_link inputs;   /* of its readers, reader.c */
     struct rgm_link acquires; /* that wait, and are the first for their pool */
 
     /* turn.c */
@@ -627,6 +628,15 @@ rgi_slot_find(const struct rgi_slots *slots, struct rgm_address address)
         return NULL;
     slot = rgi_slot_at(slots, index);
     return slot->generation == rgi_address_generation(address) ? slot : NULL;
+}
+
+/* The actor of that address on this worker, or NULL: it is gone. */
+static inline struct rgm_actor *
+rgi_actor_live(const struct rgm_worker *worker, struct rgm_address address)
+{
+    const struct rgi_slot *slot = rgi_slot_find(&worker->slots, address);
+
+    return slot != NULL && slot->state == RGI_SLOT_LIVE ? slot->u.actor : NULL;
 }
 
 /* ---- dispatch.c ---- */

@@ -80,14 +80,10 @@ done(struct rgi_output *output, struct rgm_operation *operation, int status)
     rgm_operation_complete(operation, status, &output->worker->turn);
 }
 
-/* The actor that asks for us, or NULL: it is gone. */
 static struct rgm_actor *
 opener_of(const struct rgi_output *output)
 {
-    const struct rgi_slot *slot =
-        rgi_slot_find(&output->worker->slots, output->opener);
-
-    return slot != NULL && slot->state == RGI_SLOT_LIVE ? slot->u.actor : NULL;
+    return rgi_actor_live(output->worker, output->opener);
 }
 
 static void

@@ -62,6 +62,9 @@ extern const struct rgm_message_type rgi_type_job;
 extern const struct rgm_message_type rgi_type_child_wait;
 extern const struct rgm_message_type rgi_type_await;
 extern const struct rgm_message_type rgi_type_receipt;
+extern const struct rgm_message_type rgi_type_next;
+extern const struct rgm_message_type rgi_type_exact;
+extern const struct rgm_message_type rgi_type_reader_close;
 extern const struct rgm_message_type rgi_type_submit;
 extern const struct rgm_message_type rgi_type_flush;
 extern const struct rgm_message_type rgi_type_writer_close;
@@ -118,8 +121,10 @@ void rgi_operation_cancel(struct rgm_operation *operation,
      UINT64_C(1) << RGM_OP_RESIZE | UINT64_C(1) << RGM_OP_JOB |               \
      UINT64_C(1) << RGM_OP_LEASE_HOLDERS | UINT64_C(1) << RGM_OP_CANCEL |     \
      UINT64_C(1) << RGM_OP_RETIME | UINT64_C(1) << RGM_OP_TIMEOUT |           \
-     UINT64_C(1) << RGM_OP_SCOPE_CLOSE | UINT64_C(1) << RGM_OP_DEDICATE | UINT64_C(1) << RGM_OP_SUBMIT | \
-     UINT64_C(1) << RGM_OP_FLUSH | UINT64_C(1) << RGM_OP_WRITER_CLOSE)
+     UINT64_C(1) << RGM_OP_SCOPE_CLOSE | UINT64_C(1) << RGM_OP_SUBMIT |       \
+     UINT64_C(1) << RGM_OP_FLUSH | UINT64_C(1) << RGM_OP_WRITER_CLOSE |       \
+     UINT64_C(1) << RGM_OP_NEXT | UINT64_C(1) << RGM_OP_EXACT |               \
+     UINT64_C(1) << RGM_OP_READER_CLOSE | UINT64_C(1) << RGM_OP_DEDICATE)
 
 /* Whether the worker carries it out itself, and no provider ever sees it. */
 static inline bool

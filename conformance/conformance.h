@@ -32,6 +32,7 @@
 #include "conformance/mechanics_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
+#include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"

@@ -17,6 +17,7 @@
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/ring_cases.h"
+#include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
@@ -36,6 +37,7 @@
     OWNER_CASES(X, ring_owner)                                                 \
     PACKET_CASES(X, ring_packet)                                               \
     CHILD_CASES(X, ring_child)                                                 \
+    READER_CASES(X, ring_reader)                                               \
     RESOLVE_CASES(X, ring_resolve)                                             \
     JOB_CASES(X, ring_job)                                                     \
     LIFECYCLE_CASES(X, ring_lifecycle)                                         \

@@ -16,6 +16,7 @@
 #include "conformance/owner_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
+#include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
@@ -36,6 +37,7 @@
     OWNER_CASES(X, threads_owner)                                              \
     PACKET_CASES(X, threads_packet)                                            \
     CHILD_CASES(X, threads_child)                                              \
+    READER_CASES(X, threads_reader)                                            \
     RESOLVE_CASES(X, threads_resolve)                                          \
     JOB_CASES(X, threads_job)                                                  \
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \

@@ -61,6 +61,15 @@ quick spawn-one-slot         actors spawn clean/13  -DNSLOT=1 -DNGEN=3 -DLENDS=4
 quick spawn-shutdown         actors spawn clean/13  -DSHUTDOWN
 quick ask-all                actors ask clean/2    -DCLOSING -DTOKENS -DSECOND
 quick ask-loops              actors ask clean/2    -DCLOSING -DMAXFWD=3
+quick writer-all             actors writer clean/31
+quick writer-early           actors writer assertion -DMUT_EARLY
+quick writer-free            actors writer assertion -DMUT_FREE
+quick writer-free-one        actors writer assertion/state -DMUT_FREE_ONE
+quick writer-no-line         actors writer endstate -DMUT_NO_LINE
+quick writer-close           actors writer assertion/out -DMUT_CLOSE
+quick writer-line-kept       actors writer assertion/line_count -DMUT_LINE_KEPT
+quick writer-ended           actors writer assertion/failed -DMUT_ENDED
+quick writer-by-receipt      actors writer assertion/answered -DMUT_BY_RECEIPT
 quick watch-all              actors watch clean/3
 quick watch-spawn-first      actors watch clean/3  -DSPAWN_FIRST
 quick watch-urgent           actors watch assertion/seen -DMUT_URGENT

@@ -72,6 +72,9 @@ enum rgm_operation_kind {
     RGM_OP_SUBMIT,  /* the worker's own, too: writers */
     RGM_OP_FLUSH,
     RGM_OP_WRITER_CLOSE,
+    RGM_OP_NEXT, /* likewise: readers */
+    RGM_OP_EXACT,
+    RGM_OP_READER_CLOSE,
     RGM_OP_JOB, /* the runtime's own: its pool of threads */
     RGM_OP_KINDS_COUNT
 };

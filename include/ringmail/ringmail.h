@@ -22,6 +22,7 @@
 #include <ringmail/package.h>
 #include <ringmail/packet.h>
 #include <ringmail/provider.h>
+#include <ringmail/reader.h>
 #include <ringmail/resize.h>
 #include <ringmail/resolve.h>
 #include <ringmail/runtime.h>
