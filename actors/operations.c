@@ -69,14 +69,12 @@ asked_here(const struct rgm_worker *worker, const struct rgm_message *message)
 }
 
 bool
-rgi_is_cleanup(const struct rgm_message *message)
+rgi_operation_is_cleanup(const struct rgm_message *message)
 {
-    const struct rgm_operation *operation;
+    const struct rgm_operation *operation =
+        rgi_container_of((struct rgm_message *)(uintptr_t)message,
+                         struct rgm_operation, request.message);
 
-    if (message->type->kind != RGM_KIND_OPERATION)
-        return false;
-    operation = rgi_container_of((struct rgm_message *)(uintptr_t)message,
-                                 struct rgm_operation, request.message);
     return operation->kind == RGM_OP_CLOSE ||
            operation->kind == RGM_OP_SHUTDOWN ||
            operation->kind == RGM_OP_SCOPE_CLOSE ||

@@ -431,11 +431,51 @@ is_plain(const struct rgm_worker *worker, const struct rgm_actor *self,
            request->message.type->kind == RGM_KIND_REQUEST;
 }
 
+/*
+ * A scope is set on it, or a time, or both, and nothing else keeps it from being
+ * a plain ask: then what could refuse it is looked at first, and the rest is the
+ * same with a list of the scope's and a timer. Returns: false, and nothing has
+ * happened: it goes the long way.
+ */
+static inline bool
+ask_light(struct rgm_worker *worker, struct rgm_actor *self,
+          struct rgm_request *request, rgm_answer_function *answer)
+{
+    const uint32_t timed = RGI_ASKED_AT | RGI_ASKED_AFTER;
+    uint32_t destination = rgm_address_worker(request->message.to);
+    uint32_t flags = request->asker_flags;
+    struct rgm_link *list = &self->scope;
+
+    if ((flags & ~(timed | RGI_ASKED_SCOPED)) != 0 || worker->is_guest ||
+        self->life != RGI_LIFE_RUNNING ||
+        destination >= worker->workers_count ||
+        request->message.type->kind != RGM_KIND_REQUEST ||
+        special_check(self, request) != 0)
+        return false;
+    ask_leave(worker, self, request, destination);
+    if (flags & RGI_ASKED_SCOPED) {
+        if (request->scope.named->runtime != NULL)
+            list = &request->scope.named->requests;
+        request->scope.link = (struct rgm_link){NULL, NULL};
+        request->asker_flags = flags ^ RGI_ASKED_SCOPED;
+    }
+    if (flags & timed && request->deadline_ns != RGM_NEVER)
+        rgi_deadline_begin(worker, request);
+    scope_join(self, request, answer, list);
+    if (rgi_lane_enter(worker, &request->message, destination))
+        rgi_post(worker, &request->message, destination);
+    return true;
+}
+
 __attribute__((noinline)) static void
 ask_special(struct rgm_actor *self, struct rgm_request *request,
             rgm_answer_function *answer)
 {
-    int status = ask_begin(self, request, answer);
+    int status;
+
+    if (ask_light(self->worker, self, request, answer))
+        return;
+    status = ask_begin(self, request, answer);
 
     ask_go(self->worker, self, request, status);
 }
@@ -722,11 +762,22 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     rgi_actor_wake(worker, actor);
 }
 
-/* Something was set on it, or its asker has lost another. */
+/* Something was set on it, or its asker has lost another. A time that has not
+ * come, and nothing else, is what most have. */
 __attribute__((noinline)) static void
 special_answered(struct rgm_worker *worker, struct rgm_actor *actor,
                  struct rgm_request *request)
 {
+    const uint32_t light = RGI_ASKED_TIMED | RGI_ASKED_AT | RGI_ASKED_AFTER;
+
+    if ((request->asker_flags & ~light) == 0 &&
+        !(actor->flags & RGI_ACTOR_LOST)) {
+        rgi_deadline_disarm(worker, request);
+        request->asker_flags = 0;
+        scope_unlink(actor, request);
+        request->answer(actor, request);
+        return;
+    }
     if (request->asker_flags & RGI_ASKED_ABANDONED)
         actor = &worker->janitor; /* it was home when it was given up */
     if (actor->flags & RGI_ACTOR_LOST) {

@@ -933,7 +933,15 @@ void rgi_operate(struct rgm_worker *worker, struct rgm_message *message);
 void rgi_operate_cancel(struct rgm_worker *worker,
                         struct rgm_message *message);
 /* Is it an operation that cleans up, which a stopping actor may still ask? */
-bool rgi_is_cleanup(const struct rgm_message *message);
+bool rgi_operation_is_cleanup(const struct rgm_message *message);
+
+static inline bool
+rgi_is_cleanup(const struct rgm_message *message)
+{
+    return message->type->kind == RGM_KIND_OPERATION &&
+           rgi_operation_is_cleanup(message);
+}
+
 /* Move due sleeps to the completions. */
 void rgi_timers_turn(struct rgm_worker *worker);
 /* Deliver the completions collected. */

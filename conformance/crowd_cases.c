@@ -32,6 +32,35 @@ mapped(void)
     return (size_t)(uintptr_t)sbrk(0);
 }
 
+/* The hall's actors are written once, and know nothing of who carries them out. */
+void
+opl_23_one_source_of_a_protocol(struct stage *stage)
+{
+    enum { PEERS = 3, ROUNDS = 10, BYTES = 1000 };
+    char out[BYTES], in[BYTES];
+    struct hall hall;
+    int peers[PEERS];
+
+    stage_open(stage);
+    hall_open(&hall, stage);
+    for (int i = 0; i < PEERS; i++)
+        peers[i] = peer_connect(&stage->endpoint);
+    hall_await_accepted(&hall, PEERS);
+    for (int i = 0; i < PEERS * ROUNDS; i++) {
+        pattern_fill(out, BYTES, (uint64_t)i);
+        peer_send(peers[i % PEERS], out, BYTES);
+        peer_receive(peers[i % PEERS], in, BYTES);
+        rgi_check(pattern_holds(in, BYTES, (uint64_t)i));
+    }
+    for (int i = 0; i < PEERS; i++) {
+        peer_shutdown(peers[i]);
+        peer_expect_end(peers[i]);
+        peer_close(peers[i]);
+    }
+    hall_await_closed(&hall, PEERS);
+    hall_close(&hall);
+}
+
 /* Over the whole process: the workers, their helpers, and this thread. */
 void
 echo_round_trips_allocate_nothing(struct stage *stage)

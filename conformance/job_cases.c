@@ -88,6 +88,51 @@ held_prepare(struct held *held, struct gate *gate)
 
 /* ---------------------------------------------------------------- cancelling */
 
+/* A job that is in a system call until somebody writes. */
+struct in_a_call {
+    struct rgm_job job;
+    struct track track;
+    struct gate *gate;
+    int pipe[2];
+    char bytes[16];
+};
+
+static int64_t
+in_a_call_run(struct rgm_job *job)
+{
+    struct in_a_call *call = (struct in_a_call *)(void *)job;
+
+    pthread_mutex_lock(&call->gate->lock);
+    call->gate->inside++;
+    pthread_cond_broadcast(&call->gate->moved);
+    pthread_mutex_unlock(&call->gate->lock);
+    return read(call->pipe[0], call->bytes, sizeof(call->bytes));
+}
+
+/* The wish changes nothing: what the call has done is what is told. */
+void
+opl_20_job_that_has_begun_runs_on(struct stage *stage)
+{
+    struct gate gate = GATE_INITIALIZER;
+    struct in_a_call call = {.gate = &gate};
+
+    rgi_check(pipe(call.pipe) == 0);
+    stage_open(stage);
+    rgm_job_run(&call.job, HERE, in_a_call_run);
+    stage_begin(stage, &call);
+    gate_await(&gate, 1);
+    stage_cancel(stage, &call);
+    (void)stage_counters(stage);
+    rgi_check(stage_is_out(stage, &call));
+    rgi_check(write(call.pipe[1], "12345", 5) == 5);
+    rgi_check(stage_end(stage, &call) == 0);
+    rgi_check(call.job.ran && call.job.result == 5);
+    rgi_check(memcmp(call.bytes, "12345", 5) == 0);
+    stage_close(stage);
+    close(call.pipe[0]);
+    close(call.pipe[1]);
+}
+
 void
 blk_01_nothing_runs_before_it_is_asked(struct stage *stage)
 {

@@ -4,6 +4,7 @@
 
 #include "conformance/ring_cases.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -97,6 +98,66 @@ srd_19_waking_for_one_repeats_no_other(struct stage *stage)
         peer_close(peers[i]);
     }
     stage_close(stage);
+}
+
+static uint32_t
+threads_now(void)
+{
+    FILE *status = fopen("/proc/self/status", "re");
+    uint32_t count = 0;
+    char line[256];
+
+    rgi_check(status != NULL);
+    while (fgets(line, sizeof(line), status) != NULL)
+        if (strncmp(line, "Threads:", 8) == 0)
+            count = (uint32_t)strtoul(line + 8, NULL, 10);
+    fclose(status);
+    rgi_check(count > 0);
+    return count;
+}
+
+static int64_t
+count_threads(struct rgm_job *job)
+{
+    (void)job;
+    return threads_now();
+}
+
+/* Threads while each of so many workers has had a job done. */
+static uint32_t
+census(struct stage *stage, uint32_t workers)
+{
+    uint32_t most = 0;
+
+    stage->options.workers = workers;
+    stage->options.workers_max = 0;
+    stage->options.job_threads = 2;
+    stage_open(stage);
+    for (uint32_t i = 0; i < 2 * workers; i++) {
+        struct rgm_job job;
+
+        rgm_job_run(&job, rgm_worker_address(i % workers), count_threads);
+        rgi_check(rgm_call(stage->runtime, &job) == 0);
+        if ((uint32_t)job.result > most)
+            most = (uint32_t)job.result;
+    }
+    stage_close(stage);
+    return most;
+}
+
+/* What rings do not do is done by one pool of threads, however many there are:
+ * another worker is another thread, and that is all. */
+void
+urg_21_rings_share_one_fallback(struct stage *stage)
+{
+    uint32_t before = threads_now();
+    uint32_t one = census(stage, 1);
+    uint32_t sixteen = census(stage, 16);
+
+    rgi_check(one >= before + 2 && sixteen >= before + 17);
+    /* Of the pool's two threads and the one for clean-up any may be there. */
+    rgi_check(one <= before + 1 + 3);
+    rgi_check(sixteen <= before + 16 + 3);
 }
 
 /* A hundred reads that no cancel has reached yet: the worker goes on. */

@@ -8,6 +8,7 @@
 
 #define RING_CASES(X, suite)                                                   \
     X(suite, srd_19_waking_for_one_repeats_no_other)                           \
+    X(suite, urg_21_rings_share_one_fallback)                                  \
     X(suite, urg_23_close_turns_until_all_are_out)                             \
     X(suite, urg_25_queue_is_handed_back_before_the_end)                       \
     X(suite, urg_26_two_places_and_four_operations)                            \

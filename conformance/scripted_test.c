@@ -9,6 +9,7 @@
 #include "conformance/acquire_cases.h"
 #include "conformance/cancel_cases.h"
 #include "conformance/clock_cases.h"
+#include "conformance/crowd_cases.h"
 #include "conformance/ending_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/pooled_cases.h"
@@ -104,6 +105,7 @@
     X(scripted_stream, field_b71_half_closed_and_drained)                      \
     X(scripted_stream, field_b73_either_descriptor_mode)                       \
     X(scripted_stream, field_b74_no_signal_from_any_send)                      \
+    X(scripted_crowd, opl_23_one_source_of_a_protocol)                         \
     X(scripted_clock, clk_01_time_never_steps_back)                            \
     X(scripted_clock, clk_04_sleep_counts_from_the_ask)                        \
     X(scripted_clock, clk_05_what_wins_when_both_have_come)                    \

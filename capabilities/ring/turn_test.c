@@ -110,6 +110,103 @@ urg_10_one_entry_per_turn(void)
 
 /* A busy worker never blocks; what the kernel announces comes all the same, in
  * every mode. */
+/* Nothing is submitted before a turn; an idle one submits and waits in one call,
+ * one that does not wait submits all the same, and only then. */
+static void
+urg_12_prepared_batch_goes_with_the_next_turn(void)
+{
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read reads[2];
+    struct rgm_write write;
+    char bytes[2];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    world_settle(&world);
+    for (int i = 0; i < 100; i++) {
+        unsigned before = shim.enters;
+        struct rgi_ring *ring = &world.parts->ring;
+
+        rgm_stream_read(&reads[0], &pair.far, &bytes[0], 1);
+        rgm_stream_read(&reads[1], &pair.far, &bytes[1], 1);
+        world_start(&world, &reads[0].operation);
+        world_start(&world, &reads[1].operation);
+        rgi_check(shim.enters == before && rgi_ring_pending(ring) == 2);
+        rgi_check(world_turn(&world, 0) == 0);
+        rgi_check(shim.enters == before + 1 && rgi_ring_pending(ring) == 0);
+        rgi_check(world_turn(&world, 0) == 0);
+        rgi_check(shim.enters == before + 1); /* nothing new: no call */
+        rgm_stream_write(&write, &pair.near, "ab", 2);
+        world_start(&world, &write.operation);
+        rgi_check(shim.enters == before + 1 && rgi_ring_pending(ring) == 1);
+        rgi_check(world_turn(&world, RGM_NEVER) == 0);
+        rgi_check(shim.enters == before + 2 && rgi_ring_pending(ring) == 0);
+        world_finish(&world, &write.operation);
+        world_finish(&world, &reads[0].operation);
+        world_finish(&world, &reads[1].operation);
+        world_settle(&world);
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+static unsigned released;
+
+static void
+count_release(struct rgm_block *block)
+{
+    (void)block;
+    released++;
+}
+
+/* Whoever owns the bytes has nothing that preparing could call: where they are is
+ * known from the start. So each kind is prepared, submitted and waited for in one
+ * turn, also one that had to stand in line. */
+static void
+urg_13_preparing_calls_nobody(void)
+{
+    struct world world = {0};
+    struct rgm_block block;
+    struct rgm_view view;
+    struct rgm_write first, second;
+    struct rgm_read read;
+    struct pair pair;
+    char bytes[8];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    world_settle(&world);
+    world.parts->started_max = 1;
+    released = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        unsigned before;
+
+        rgm_block_init(&block, count_release);
+        view = rgm_view_of(&block, "second", 6);
+        rgm_block_drop(&block);
+        rgm_stream_write(&first, &pair.near, "1", 1);
+        rgm_stream_write_view(&second, &pair.near, &view);
+        before = shim.enters;
+        world_start(&world, &first.operation);
+        world_start(&world, &second.operation); /* in line */
+        rgi_check(world_turn(&world, RGM_NEVER) == 0);
+        rgi_check(is_home(&first.operation) && !is_home(&second.operation));
+        rgi_check(shim.enters == before + 1 && released == i);
+        rgi_check(world_turn(&world, RGM_NEVER) == 0);
+        rgi_check(is_home(&second.operation) && released == i + 1);
+        rgi_check(shim.enters == before + 2);
+        rgm_stream_read(&read, &pair.far, bytes, 7);
+        world_start(&world, &read.operation);
+        rgi_check(world_turn(&world, RGM_NEVER) == 0);
+        rgi_check(shim.enters == before + 3);
+        rgi_check(is_home(&read.operation));
+        world_settle(&world);
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
 static void
 urg_11_results_appear_while_busy(void)
 {
@@ -1053,6 +1150,8 @@ close_leaves_nothing_open(void)
     X(uring, failure_to_open_is_explained)                                     \
     X(uring, urg_10_one_entry_per_turn)                                        \
     X(uring, urg_11_results_appear_while_busy)                                 \
+    X(uring, urg_12_prepared_batch_goes_with_the_next_turn)                    \
+    X(uring, urg_13_preparing_calls_nobody)                                    \
     X(uring, urg_31_opcode_of_each_kind)                                       \
     X(uring, swr_19_whole_length_and_no_signal)                                \
     X(uring, urg_08_no_ring_is_lost)                                           \
