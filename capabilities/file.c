@@ -106,6 +106,22 @@ rgm_file_open(struct rgm_file_open *open, struct rgm_address where,
 }
 
 void
+rgm_file_open_within(struct rgm_file_open *open, struct rgm_file *directory,
+                     struct rgm_file *file, const char *path, uint32_t flags,
+                     uint32_t mode)
+{
+    struct rgm_address where = {0};
+
+    if (directory != NULL)
+        where = directory->handle.worker;
+    rgm_file_open(open, where, file, path, flags, mode);
+    open->within = directory;
+    refuse_if(&open->operation, directory == NULL || directory == file);
+    if (where.bits == 0)
+        rgi_operation_refuse(&open->operation, -EBADF);
+}
+
+void
 rgm_file_import(struct rgm_file_open *import, struct rgm_address where,
                 struct rgm_file *file, int descriptor)
 {

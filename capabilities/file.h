@@ -57,6 +57,10 @@ rgi_file_filled(struct rgm_operation *operation, struct rgm_socket *handle);
 /* The O_ flags of an open. */
 int rgi_file_flags(const struct rgm_file_open *open);
 
+/* What openat2(2) is to do for an open within a directory, laid out in its
+ * record; with more O_ flags. Returns: the size to tell it. */
+size_t rgi_file_how(struct rgm_file_open *open, int more_flags);
+
 /* Whether a descriptor may be imported: 0 or a negative errno. */
 RGM_MUST_USE int rgi_file_check_import(int descriptor);
 

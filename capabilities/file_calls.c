@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,6 +48,20 @@ rgi_file_flags(const struct rgm_file_open *open)
         if (open->flags & table[i].ours)
             flags |= table[i].system;
     return flags;
+}
+
+size_t
+rgi_file_how(struct rgm_file_open *open, int more_flags)
+{
+    const struct open_how how = {
+        .flags = (uint32_t)(rgi_file_flags(open) | more_flags),
+        .mode = open->flags & RGM_FILE_CREATE ? open->mode : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+
+    _Static_assert(sizeof(how) == sizeof(open->how), "the room is enough");
+    memcpy(open->how, &how, sizeof(how));
+    return sizeof(how);
 }
 
 int

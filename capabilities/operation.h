@@ -35,6 +35,7 @@ extern const struct rgm_message_type rgi_type_connect;
 extern const struct rgm_message_type rgi_type_read;
 extern const struct rgm_message_type rgi_type_read_pooled;
 extern const struct rgm_message_type rgi_type_write;
+extern const struct rgm_message_type rgi_type_send_file;
 extern const struct rgm_message_type rgi_type_shutdown;
 extern const struct rgm_message_type rgi_type_close;
 extern const struct rgm_message_type rgi_type_set_option;

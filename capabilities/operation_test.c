@@ -96,7 +96,8 @@ types_describe_their_records(void)
     const struct rgm_message_type *types[] = {
         &rgi_type_sleep, &rgi_type_listen,      &rgi_type_accept,
         &rgi_type_connect, &rgi_type_read,      &rgi_type_read_pooled,
-        &rgi_type_write, &rgi_type_shutdown,    &rgi_type_close,
+        &rgi_type_write, &rgi_type_send_file,
+        &rgi_type_shutdown, &rgi_type_close,
         &rgi_type_set_option, &rgi_type_get_option, &rgi_type_names,
         &rgi_type_resize, &rgi_type_dedicate, &rgi_type_acquire, &rgi_type_lease_holders,
         &rgi_type_cancellation, &rgi_type_retiming,

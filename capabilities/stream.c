@@ -23,6 +23,7 @@
 #include "capabilities/file.h"
 #include "capabilities/operation.h"
 #include "capabilities/packet.h"
+#include "capabilities/send_file.h"
 
 #define OPERATION_TYPE(t, record, is_late)                                    \
     const struct rgm_message_type rgi_type_##t = {                            \
@@ -75,7 +76,8 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_GET_OPTION] = {offsetof(struct rgm_socket_option, socket), 0, 0},
     [RGM_OP_NAMES] = {offsetof(struct rgm_names, socket), 0, 0},
     [RGM_OP_AWAIT] = {offsetof(struct rgm_await, socket), 0, 0},
-    [RGM_OP_FILE_OPEN] = {0, FILE_AT, 0},
+    [RGM_OP_FILE_OPEN] = {offsetof(struct rgm_file_open, within), FILE_AT,
+                          RGI_SOCKET_FILE},
     [RGM_OP_FILE_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_WRITE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_SYNC] = {FILE_AT, 0, RGI_SOCKET_FILE},
@@ -85,6 +87,8 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_FILE_ALLOCATE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_ADVISE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_DIRECTORY_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
+    [RGM_OP_SEND_FILE] = {offsetof(struct rgm_send_file, stream), 0,
+                          RGI_SOCKET_STREAM},
     [RGM_OP_PACKET_OPEN] = {0, offsetof(struct rgm_packet_open, packet), 0},
     [RGM_OP_PACKET_READ] = {offsetof(struct rgm_packet_read, packet), 0,
                             RGI_SOCKET_PACKET},
@@ -359,6 +363,15 @@ rgi_stream_uses(const struct rgm_operation *operation)
     return socket_at(operation, shapes[operation->kind].uses);
 }
 
+/* The second one it uses; of most there is none. */
+static struct rgm_socket *
+also(const struct rgm_operation *operation)
+{
+    if (operation->kind != RGM_OP_SEND_FILE)
+        return NULL;
+    return rgi_send_file_source(operation);
+}
+
 static int
 admit_used(const struct rgm_operation *operation,
            const struct rgm_socket *socket)
@@ -372,6 +385,16 @@ admit_used(const struct rgm_operation *operation,
         return -EBADF;
     if (operation->kind == RGM_OP_CLOSE && socket->busy > 0)
         return -EBUSY;
+    return 0;
+}
+
+static int
+admit_second(const struct rgm_operation *operation,
+             const struct rgm_socket *socket)
+{
+    if (socket->open != 1 || socket->kind != RGI_SOCKET_FILE ||
+        !rgm_address_same(socket->worker, operation->request.message.to))
+        return -EBADF;
     return 0;
 }
 
@@ -395,6 +418,8 @@ admit_clear_outputs(struct rgm_operation *operation)
         rgi_packet_read_of(operation)->length_bytes = 0;
         rgi_packet_read_of(operation)->source_length_bytes = 0;
         rgi_packet_read_of(operation)->truncated = false;
+    } else if (operation->kind == RGM_OP_SEND_FILE) {
+        rgi_send_file_of(operation)->count = 0;
     }
 }
 
@@ -409,10 +434,13 @@ rgi_stream_admit(struct rgm_operation *operation)
 {
     struct rgm_socket *used = rgi_stream_uses(operation);
     struct rgm_socket *filled = fills(operation);
+    struct rgm_socket *second = also(operation);
     int status = used != NULL ? admit_used(operation, used) : 0;
 
     if (status < 0)
         return status;
+    if (second != NULL && admit_second(operation, second) < 0)
+        return -EBADF;
     if (filled != NULL && (filled->open != 0 || filled->busy != 0))
         return -EBUSY;
     if (is_of_file(operation)) {
@@ -422,6 +450,8 @@ rgi_stream_admit(struct rgm_operation *operation)
     }
     if (used != NULL)
         used->busy++;
+    if (second != NULL)
+        second->busy++;
     if (filled != NULL)
         filled->busy++;
     if (operation->kind == RGM_OP_CLOSE)
@@ -445,6 +475,7 @@ rgi_stream_retire(struct rgm_operation *operation)
     if (is_of_file(operation))
         rgi_file_retire(operation);
     retire(rgi_stream_uses(operation));
+    retire(also(operation));
     retire(fills(operation));
 }
 
@@ -500,6 +531,8 @@ rgi_stream_is_empty(const struct rgm_operation *operation)
     case RGM_OP_FILE_READ:
     case RGM_OP_FILE_WRITE:
         return rgi_vectors_are_empty(transfer->vectors, transfer->vectors_count);
+    case RGM_OP_SEND_FILE:
+        return rgi_send_file_left((const void *)operation) == 0;
     default:
         return false;
     }

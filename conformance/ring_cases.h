@@ -14,7 +14,8 @@
     X(suite, urg_26_two_places_and_four_operations)                            \
     X(suite, urg_27_more_cancels_than_entries)                                 \
     X(suite, waiting_reads_allocate_nothing)                                   \
-    X(suite, idle_connections_cost_no_time_and_little_memory)
+    X(suite, idle_connections_cost_no_time_and_little_memory)                  \
+    X(suite, send_file_without_a_pipe_says_so)
 
 RING_CASES(CONFORM_DECLARE, ring)
 

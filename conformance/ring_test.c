@@ -19,6 +19,7 @@
 #include "conformance/ring_cases.h"
 #include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
+#include "conformance/send_file_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
@@ -44,6 +45,7 @@
     MECHANICS_CASES(X, ring_mechanics)                                         \
     POOLED_CASES(X, ring_pooled)                                               \
     RING_CASES(X, ring_only)                                                   \
+    SEND_FILE_CASES(X, ring_send_file)                                         \
     SHUTDOWN_CASES(X, ring_shutdown)                                           \
     STREAM_CASES(X, ring_stream)                                               \
     SOCKET_CASES(X, ring_socket)                                               \

@@ -18,6 +18,7 @@
 #include "conformance/pooled_cases.h"
 #include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
+#include "conformance/send_file_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
@@ -43,6 +44,7 @@
     LIFECYCLE_CASES(X, threads_lifecycle)                                      \
     MECHANICS_CASES(X, threads_mechanics)                                      \
     POOLED_CASES(X, threads_pooled)                                            \
+    SEND_FILE_CASES(X, threads_send_file)                                      \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \
     THREADS_CASES(X, threads_only)                                             \
     STREAM_CASES(X, threads_stream)                                            \

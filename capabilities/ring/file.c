@@ -85,6 +85,26 @@ import(struct rgi_ring_provider *p, struct rgm_operation *operation)
     return status;
 }
 
+/* Finds the directory, if there is one. */
+static int
+within(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    const struct rgm_file_open *open = rgi_open_of(operation);
+    struct rgi_task *task = rgi_task_of(operation);
+    const struct rgi_channel *directory;
+
+    task->fd = AT_FDCWD;
+    if (open->within == NULL)
+        return RGI_STEP_ATTEMPT;
+    directory = rgi_channel_find(&p->channels, open->within->handle.resource);
+    if (directory == NULL) {
+        rgi_channel_give(&p->channels, task->channel);
+        return -EBADF;
+    }
+    task->fd = directory->fd;
+    return RGI_STEP_ATTEMPT;
+}
+
 static int
 open_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
@@ -95,19 +115,25 @@ open_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
         return -ENOMEM;
     if (rgi_open_of(operation)->path == NULL)
         return import(p, operation);
-    return RGI_STEP_ATTEMPT;
+    return within(p, operation);
 }
 
 static void
 open_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
              struct io_uring_sqe *entry)
 {
-    const struct rgm_file_open *open = rgi_open_of(operation);
+    struct rgm_file_open *open = rgi_open_of(operation);
 
     (void)p;
-    entry->opcode = IORING_OP_OPENAT;
-    entry->fd = AT_FDCWD;
+    entry->fd = rgi_task_of(operation)->fd;
     entry->addr = (uint64_t)(uintptr_t)open->path;
+    if (open->within != NULL) {
+        entry->opcode = IORING_OP_OPENAT2;
+        entry->len = (uint32_t)rgi_file_how(open, 0);
+        entry->off = (uint64_t)(uintptr_t)open->how;
+        return;
+    }
+    entry->opcode = IORING_OP_OPENAT;
     entry->len = open->mode;
     entry->open_flags = (uint32_t)rgi_file_flags(open);
 }

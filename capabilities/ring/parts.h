@@ -106,6 +106,11 @@ struct rgi_task {
             struct rgi_ring_pool *pool;
             uint32_t slot;
         };
+        struct {                      /* send_file */
+            int pipe[2]; /* while it is filled; the first -1: none */
+            int source;  /* descriptor of the file */
+            int status;  /* why there is no pipe; 0: there is */
+        } send;
     };
 };
 
@@ -149,6 +154,9 @@ struct rgi_ring_pool {
 
 /* ---------------------------------------------------------------- provider */
 
+/* So many pipes between two uses; more are closed. */
+#define RGI_PIPES_KEPT 8u
+
 struct rgi_ring_provider {
     _Alignas(64) struct rgm_provider head;
     struct rgi_ring ring;
@@ -170,6 +178,8 @@ struct rgi_ring_provider {
     struct rgi_ring_pool *pools;
     uint16_t pools_count;
     struct rgi_room *rooms; /* unused ones */
+    int pipes[RGI_PIPES_KEPT][2]; /* empty ones, for files that are sent */
+    uint32_t pipes_count;
     struct rgi_channels channels;
     struct rgi_ring_provider *left_before; /* in the list of what was left */
 };
@@ -206,6 +216,7 @@ extern const struct rgi_ring_kind rgi_ring_file_kinds[RGI_FILE_KINDS];
 extern const struct rgi_ring_kind rgi_ring_packet_kinds[RGI_PACKET_KINDS];
 
 extern const struct rgi_ring_kind rgi_ring_child_wait;
+extern const struct rgi_ring_kind rgi_ring_send_file;
 
 /* receipt.c: a receipt that is not answered at once. */
 extern const struct rgi_ring_kind rgi_ring_receipt;
@@ -231,6 +242,8 @@ rgi_ring_kind_at(unsigned kind)
         return &rgi_ring_child_wait;
     if (kind == RGM_OP_RECEIPT)
         return &rgi_ring_receipt;
+    if (kind == RGM_OP_SEND_FILE)
+        return &rgi_ring_send_file;
     if (file_kind < RGI_FILE_KINDS)
         return &rgi_ring_file_kinds[file_kind];
     if (packet_kind < RGI_PACKET_KINDS)
@@ -247,6 +260,9 @@ rgi_ring_kind_of(const struct rgm_operation *operation)
 /* stream.c: a room, or NULL: no memory; and back (a task without one: fine). */
 struct rgi_room *rgi_ring_room_take(struct rgi_ring_provider *p);
 void rgi_ring_room_give(struct rgi_ring_provider *p, struct rgi_task *task);
+
+/* send_file.c: closes the pipes that are kept. */
+void rgi_ring_pipes_close(struct rgi_ring_provider *p);
 
 /* stream.c: finds the channel of the socket an operation uses.
  * Returns: 0 or -EBADF. */

@@ -469,7 +469,8 @@ static const struct rgm_provider_ops ring_ops = {
 
 #define BIT(kind) (UINT64_C(1) << (kind))
 #define RING_KINDS                                                             \
-    (BIT(RGM_OP_LISTEN) | BIT(RGM_OP_ACCEPT) | BIT(RGM_OP_CONNECT) |           \
+    (BIT(RGM_OP_SEND_FILE) | BIT(RGM_OP_LISTEN) |                              \
+     BIT(RGM_OP_ACCEPT) | BIT(RGM_OP_CONNECT) |                                \
      BIT(RGM_OP_READ) | BIT(RGM_OP_READ_POOLED) | BIT(RGM_OP_WRITE) |          \
      BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |       \
      BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES) | RGI_FILE_KIND_BITS |     \
@@ -588,6 +589,7 @@ ring_close(struct rgm_provider *provider)
     rgi_pooled_close(p);
     rgi_ring_close(&p->ring);
     rgi_channels_close(&p->channels);
+    rgi_ring_pipes_close(p);
     while ((room = p->rooms) != NULL) {
         p->rooms = room->next;
         rgi_free(room);

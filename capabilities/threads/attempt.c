@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "capabilities/child.h"
 #include "capabilities/file.h"
 #include "capabilities/packet.h"
+#include "capabilities/send_file.h"
 #include "capabilities/socket.h"
 
 _Static_assert(sizeof(struct rgm_vector) == sizeof(struct iovec) &&
@@ -279,14 +281,27 @@ attempt_import(const struct rgm_file_open *import, struct rgi_attempt *attempt)
 }
 
 /* Without O_NONBLOCK a pipe or a terminal would keep the thread. */
+static int
+open_within(struct rgm_file_open *record, int directory)
+{
+    size_t size_bytes = rgi_file_how(record, O_NONBLOCK);
+
+    return (int)syscall(SYS_openat2, directory, record->path, record->how,
+                        size_bytes);
+}
+
 static enum rgi_verdict
-attempt_open(const struct rgm_file_open *record, struct rgi_attempt *attempt)
+attempt_open(struct rgm_file_open *record, struct rgi_attempt *attempt)
 {
     int fd;
 
     if (record->path == NULL)
         return attempt_import(record, attempt);
-    fd = open(record->path, rgi_file_flags(record) | O_NONBLOCK, record->mode);
+    if (record->within != NULL)
+        fd = open_within(record, attempt->uses);
+    else
+        fd = open(record->path, rgi_file_flags(record) | O_NONBLOCK,
+                  record->mode);
     if (fd < 0)
         return failed(attempt, errno);
     attempt->made = fd;
@@ -339,6 +354,31 @@ attempt_packet(struct rgm_operation *operation, struct rgi_attempt *attempt)
     return finished(attempt, 0);
 }
 
+/* --------------------------------------------------------------- whole files */
+
+/* So much in one attempt: then others have their turn. */
+#define SEND_AT_ONCE_BYTES (UINT64_C(1) << 20)
+
+/* The socket is left non-blocking: another thread may be at it, and to this
+ * provider it makes no difference. */
+static enum rgi_verdict
+attempt_send_file(struct rgm_send_file *record, struct rgi_attempt *attempt)
+{
+    uint64_t left_bytes = rgi_send_file_left(record);
+    int64_t sent = rgi_send_from_file(
+        attempt->uses, attempt->source, record->offset_bytes + record->count,
+        left_bytes < SEND_AT_ONCE_BYTES ? left_bytes : SEND_AT_ONCE_BYTES,
+        RGI_SEND_LEAVE);
+
+    if (sent < 0)
+        return write_may_wait((int)-sent) ? RGI_LATER
+                                          : failed(attempt, (int)-sent);
+    if (sent == 0)
+        return finished(attempt, -ENODATA); /* the file ends here */
+    record->count += (uint64_t)sent;
+    return rgi_send_file_left(record) > 0 ? RGI_AGAIN : finished(attempt, 0);
+}
+
 /* It never waits in the system: a cancel is never too late for that. */
 static enum rgi_verdict
 attempt_child(struct rgm_child_wait *wait, struct rgi_attempt *attempt)
@@ -357,6 +397,8 @@ rgi_attempt_prepare(struct rgm_operation *operation)
     memset(attempt, 0, sizeof(*attempt));
     attempt->uses = socket != NULL ? (int32_t)socket->resource : -1;
     attempt->made = -1;
+    if (operation->kind == RGM_OP_SEND_FILE)
+        attempt->source = (int32_t)rgi_send_file_source(operation)->resource;
 }
 
 enum rgi_verdict
@@ -414,6 +456,8 @@ rgi_attempt_run(struct rgm_operation *operation)
         return attempt_await(rgi_await_of(operation), attempt);
     case RGM_OP_CHILD_WAIT:
         return attempt_child(rgi_child_of(operation), attempt);
+    case RGM_OP_SEND_FILE:
+        return attempt_send_file(rgi_send_file_of(operation), attempt);
     default:
         rgi_unreachable();
     }

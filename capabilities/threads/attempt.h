@@ -36,6 +36,7 @@ struct __attribute__((may_alias)) rgi_attempt {
     int32_t status;
     int32_t uses; /* descriptor of the socket it is about */
     int32_t made; /* descriptor that it made; -1: none */
+    int32_t source; /* of the file that is sent */
     struct rgi_write_place place;
 };
 

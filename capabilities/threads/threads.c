@@ -40,7 +40,8 @@ struct threads {
 };
 
 #define THREADS_KINDS                                                         \
-    ((UINT64_C(1) << RGM_OP_LISTEN) | (UINT64_C(1) << RGM_OP_ACCEPT) |        \
+    ((UINT64_C(1) << RGM_OP_SEND_FILE) |                                      \
+     (UINT64_C(1) << RGM_OP_LISTEN) | (UINT64_C(1) << RGM_OP_ACCEPT) |        \
      (UINT64_C(1) << RGM_OP_CONNECT) | (UINT64_C(1) << RGM_OP_READ) |         \
      (UINT64_C(1) << RGM_OP_READ_POOLED) | (UINT64_C(1) << RGM_OP_WRITE) |    \
      (UINT64_C(1) << RGM_OP_SHUTDOWN) | (UINT64_C(1) << RGM_OP_CLOSE) |       \

@@ -68,6 +68,8 @@ struct rgm_file_open {
     uint32_t flags;   /* enum rgm_file_flag */
     uint32_t mode;    /* permissions of a file that is created */
     int descriptor;   /* of an import */
+    struct rgm_file *within; /* NULL: anywhere */
+    uint64_t how[3];  /* the provider's */
 };
 
 /*
@@ -82,6 +84,20 @@ struct rgm_file_open {
 RGM_API void rgm_file_open(struct rgm_file_open *open, struct rgm_address where,
                            struct rgm_file *file, const char *path,
                            uint32_t flags, uint32_t mode);
+
+/*
+ * Prepare: the same, of a path that leads from an open directory to something
+ * in it, on the directory's worker. Nothing outside it is ever opened, whatever
+ * the path or symbolic links on the way say (RESOLVE_BENEATH, openat2(2)).
+ *
+ * Answer: as above; -EXDEV when the path would lead outside, or is absolute;
+ *         -EINVAL when *file is the directory; -EBADF when the directory is not
+ *         open; -ENOTDIR when it is none.
+ */
+RGM_API void
+rgm_file_open_within(struct rgm_file_open *open, struct rgm_file *directory,
+                     struct rgm_file *file, const char *path, uint32_t flags,
+                     uint32_t mode);
 
 /*
  * Prepare: take over a descriptor that somebody else has opened: a regular

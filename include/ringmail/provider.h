@@ -40,6 +40,7 @@ enum rgm_operation_kind {
     RGM_OP_READ,
     RGM_OP_READ_POOLED,
     RGM_OP_WRITE,
+    RGM_OP_SEND_FILE,
     RGM_OP_SHUTDOWN,
     RGM_OP_CLOSE,
     RGM_OP_SET_OPTION,

@@ -27,6 +27,7 @@
 #include <ringmail/resolve.h>
 #include <ringmail/runtime.h>
 #include <ringmail/scope.h>
+#include <ringmail/send_file.h>
 #include <ringmail/shards.h>
 #include <ringmail/scripted.h>
 #include <ringmail/stepper.h>
