@@ -262,6 +262,8 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
     deliver_line(worker, actor);
     if (settled != NULL && actor->life == RGI_LIFE_RUNNING)
         settled(actor);
+    if (actor->kept_first != 0)
+        rgi_waits_ran(worker, actor);
     if (actor->life == RGI_LIFE_STOPPING) {
         begin_stopping(worker, actor);
         if (actor->out_count == 0 && actor->scopes == NULL && !actor->ready)

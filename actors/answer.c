@@ -15,6 +15,8 @@
 
 #include "actors/worker.h"
 
+#include "actors/waits.h"
+
 #include <string.h>
 
 #include "base/memory.h"
@@ -146,6 +148,7 @@ table_release(struct rgm_worker *worker, uint32_t index)
     struct rgi_kept *kept = &worker->kept[index];
     struct rgm_request *request = kept->request;
 
+    rgi_waits_release(worker, kept);
     if (kept->previous != 0)
         worker->kept[kept->previous].next = kept->next;
     else
@@ -232,6 +235,7 @@ rgm_keep_request(struct rgm_actor *self, struct rgm_request *request,
     request->message.state = RGI_AT_KEEPER;
     request->message.status = (int32_t)index;
     keeper_link(worker, self, index);
+    rgi_waits_keep(worker, &worker->kept[index]);
     worker->kept_count++;
     *ret_token = token_make(worker, index);
     return 0;
@@ -371,6 +375,7 @@ rgi_keep_moved(struct rgm_worker *worker, struct rgm_actor *actor,
     worker->kept[index].request = rgi_request_of(message);
     keeper_link(worker, actor, index);
     worker->kept[index].alias = token;
+    rgi_waits_keep(worker, &worker->kept[index]);
     worker->kept_count++;
     return 0;
 }

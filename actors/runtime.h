@@ -16,6 +16,7 @@
 #include <ringmail/runtime.h>
 
 #include "actors/jobs.h"
+#include "actors/waits.h"
 #include "actors/worker.h"
 
 /* What a number (worker or guest) keeps from one owner to the next. */
@@ -110,6 +111,9 @@ struct rgm_runtime {
     struct rgi_dispatch *dispatches; /* dispatch-list */
     struct rgi_slab_store slabs;
     struct rgi_job_pool jobs; /* under its own lock */
+#if defined(RGI_SLOW_ASSERTS) && RGI_SLOW_ASSERTS
+    struct rgi_waits waits; /* likewise */
+#endif
 };
 
 static inline uint64_t

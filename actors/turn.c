@@ -353,6 +353,7 @@ park(struct rgm_worker *worker, uint64_t deadline_ns)
     if (!rgi_inbox_sleep(worker->inbox))
         return;
     rgi_counters_publish(worker);
+    rgi_waits_look(worker);
     /* park-since: publishes nothing but the time, to watchdogs. */
     ck_pr_store_64(&worker->parked_ns, start_ns);
     provider_turn(worker, deadline_ns);

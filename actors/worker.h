@@ -150,6 +150,9 @@ struct rgi_kept {
     uint32_t next; /* in the keeper's list, or the free list; 0 ends */
     uint32_t previous;
     struct rgm_token alias; /* its keeper has moved: the token he has */
+#if defined(RGI_SLOW_ASSERTS) && RGI_SLOW_ASSERTS
+    uint32_t row; /* waits.c: 0: none */
+#endif
 };
 
 /* ---- dispatch: actors/dispatch.c ---- */

@@ -72,6 +72,13 @@ struct rgm_runtime_options {
     /* Clean-up without an answer (rgm_stream_drop, rgm_submit_cleanup) that may
      * be out at once, on each worker. Default 65,536, up to 2^20. */
     uint32_t cleanups_max;
+    /* For programs under development. Told that actors wait for each other: each
+     * of them has nothing out but asks that others of them keep, and their
+     * workers sleep, so only somebody else could still end that. Asks with a
+     * deadline and of types that are answered late do not count. In libraries
+     * built with RGI_SLOW_ASSERTS only (the dev, asan and tsan presets); NULL:
+     * nobody looks. Thread: a worker's, about to sleep; no verbs. */
+    void (*on_circle)(const char *text);
 };
 
 #define RGM_SPIN_OFF UINT32_MAX
