@@ -16,6 +16,7 @@
 #include "conformance/owner_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
+#include "conformance/reentrancy_cases.h"
 #include "conformance/ring_cases.h"
 #include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
@@ -33,6 +34,7 @@
     CLOCK_CASES(X, ring_clock)                                                 \
     CROWD_CASES(X, ring_crowd)                                                 \
     DEDICATED_CASES(X, ring_dedicated)                                         \
+    REENTRANCY_CASES(X, ring_reentrancy)                                       \
     FILE_CASES(X, ring_file)                                                   \
     ENDING_CASES(X, ring_ending)                                               \
     OWNER_CASES(X, ring_owner)                                                 \

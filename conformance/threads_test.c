@@ -22,6 +22,7 @@
 #include "conformance/shutdown_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
+#include "conformance/reentrancy_cases.h"
 #include "conformance/threads_cases.h"
 #include "conformance/transfer_cases.h"
 #include "conformance/worker_lease_cases.h"
@@ -33,6 +34,7 @@
     CLOCK_CASES(X, threads_clock)                                              \
     CROWD_CASES(X, threads_crowd)                                              \
     DEDICATED_CASES(X, threads_dedicated)                                      \
+    REENTRANCY_CASES(X, threads_reentrancy)                                    \
     FILE_CASES(X, threads_file)                                                \
     ENDING_CASES(X, threads_ending)                                            \
     OWNER_CASES(X, threads_owner)                                              \

@@ -172,6 +172,7 @@ struct rgi_ring_provider {
     bool cancel_again; /* a cancel came too early or too late to tell */
     bool pausing;      /* before they are repeated */
     bool rang;
+    bool woken; /* by its own thread; used up where it would sleep */
     int failed;      /* what ended the ring; 0: nothing */
     uint32_t worker; /* its number, and our place among takers of pools */
     uint32_t lent_max;

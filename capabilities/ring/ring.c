@@ -363,14 +363,19 @@ may_sleep(struct rgi_ring_provider *p, uint64_t *deadline_ns,
         rgi_ring_has_completions(&p->ring))
         return false;
     *ret_timeout_ns = RGM_NEVER;
-    if (*deadline_ns == RGM_NEVER)
-        return true;
-    now_ns = ring_now(&p->head);
-    if (now_ns >= *deadline_ns) {
-        *deadline_ns = 0; /* it has come: one look and no more */
+    if (*deadline_ns != RGM_NEVER) {
+        now_ns = ring_now(&p->head);
+        if (now_ns >= *deadline_ns) {
+            *deadline_ns = 0; /* it has come: one look and no more */
+            return false;
+        }
+        *ret_timeout_ns = *deadline_ns - now_ns;
+    }
+    if (p->woken) {
+        p->woken = false; /* this is what it was for */
+        p->rang = true;
         return false;
     }
-    *ret_timeout_ns = *deadline_ns - now_ns;
     return true;
 }
 
@@ -442,10 +447,17 @@ ring_wait(struct rgm_provider *provider, uint64_t deadline_ns,
     return p->failed;
 }
 
+/* Nobody sleeps whose own thread this is: a flag, which stays until he would.
+ * Another ring of the same thread's group is not this one. */
 static void
 ring_wake(struct rgm_provider *provider)
 {
-    rgi_bell_ring((void *)(intptr_t)self(provider)->bell);
+    struct rgi_ring_provider *p = self(provider);
+
+    if (rgi_ring_is_mine(&p->ring))
+        p->woken = true;
+    else
+        rgi_bell_ring((void *)(intptr_t)p->bell);
 }
 
 static int64_t

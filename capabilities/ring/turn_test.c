@@ -4,6 +4,7 @@
  * provider.h says? */
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -329,7 +330,79 @@ static void
 wake_when_counted(void)
 {
     if (hook_countdown > 0 && --hook_countdown == 0)
-        hooked->provider->ops->wake(hooked->provider);
+        world_ring(hooked);
+}
+
+static void *
+wake_often(void *argument)
+{
+    struct rgm_provider *provider = argument;
+
+    for (uint64_t i = rgi_scale(100000); i > 0; i--)
+        provider->ops->wake(provider);
+    return NULL;
+}
+
+/* A wake of one's own is a flag: it outlives what is there to hand over, ends one
+ * wait, and makes no system call. */
+static void
+wkr_10_a_wake_of_ones_own_waits_for_the_wait(void)
+{
+    struct world world = {0};
+    struct rgm_write write;
+    struct pair pair;
+    uint64_t deadline_ns;
+    unsigned writes;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    world_settle(&world);
+    world.rang = false;
+    for (int i = 0; i < 3; i++) /* three are one */
+        world.provider->ops->wake(world.provider);
+    for (int i = 0; i < 3; i++) {
+        rgm_stream_write(&write, &pair.near, "x", 1);
+        world_start(&world, &write.operation);
+        while (!is_home(&write.operation))
+            rgi_check(world_turn(&world, 0) == 0);
+        rgi_check(!world.rang);
+    }
+    writes = shim.enters;
+    rgi_check(world_turn(&world, RGM_NEVER) == 0); /* would wait for ever */
+    rgi_check(world.rang && world.answered > 0);
+    rgi_check(shim.enters == writes);
+    world.rang = false;
+    deadline_ns = world_now(&world) + RGM_NS_PER_MS;
+    rgi_check(world_turn(&world, deadline_ns) == 0); /* and this one waits */
+    rgi_check(!world.rang && shim.enters > writes);
+    rgi_check(world_now(&world) >= deadline_ns);
+    world.provider->ops->wake(world.provider); /* a deadline that has come */
+    rgi_check(world_turn(&world, deadline_ns) == 0); /* is no wait */
+    rgi_check(!world.rang);
+    rgi_check(world_turn(&world, RGM_NEVER) == 0);
+    rgi_check(world.rang);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* Two rings of one thread, and one of another's. */
+static void
+wkr_11_a_sibling_is_rung_and_not_flagged(void)
+{
+    struct world world = {0};
+    struct pollfd bell;
+    pthread_t thread;
+
+    world_open(&world);
+    bell = (struct pollfd){.fd = world.options.bell, .events = POLLIN};
+    world.provider->ops->wake(world.provider);
+    rgi_check(poll(&bell, 1, 0) == 0); /* nothing was written */
+    rgi_check(pthread_create(&thread, NULL, wake_often, world.provider) == 0);
+    rgi_check(pthread_join(thread, NULL) == 0);
+    rgi_check(poll(&bell, 1, 0) == 1);
+    rgi_check(world_turn(&world, RGM_NEVER) == 0);
+    rgi_check(world.rang);
+    world_close(&world);
 }
 
 /* A ring before the provider is open, before its first wait, inside the entry
@@ -347,10 +420,10 @@ urg_08_no_ring_is_lost(void)
         if (point == 0) {
             rgi_bell_ring((void *)(intptr_t)world.options.bell);
         } else if (point == 1) {
-            world.provider->ops->wake(world.provider);
+            world_ring(&world);
         } else if (point == 4) {
             rgi_check(world_turn(&world, 0) == 0); /* arms it */
-            world.provider->ops->wake(world.provider);
+            world_ring(&world);
         } else {
             hook_countdown = 1;
             shim.before = point == 2 ? wake_when_counted : NULL;
@@ -377,7 +450,7 @@ field_b56_poll_that_ends_is_armed_again(void)
     shim.polls_end = true;
     for (unsigned i = 1; i <= 100; i++) {
         world.rang = false;
-        world.provider->ops->wake(world.provider);
+        world_ring(&world);
         rgi_check(world_turn(&world, RGM_NEVER) == 0);
         rgi_check(world.rang);
         rgi_check(world.provider->bell_rearms == i);
@@ -385,16 +458,6 @@ field_b56_poll_that_ends_is_armed_again(void)
     /* Once each, never twice at a time. The first is the one of open. */
     rgi_check(shim.seen[IORING_OP_POLL_ADD] <= 101);
     world_close(&world);
-}
-
-static void *
-wake_often(void *argument)
-{
-    struct rgm_provider *provider = argument;
-
-    for (uint64_t i = rgi_scale(100000); i > 0; i--)
-        provider->ops->wake(provider);
-    return NULL;
 }
 
 /* One entry, wakes without end, payload all the same. */
@@ -423,7 +486,7 @@ urg_09_payload_before_bell(void)
     rgi_check(pthread_join(thread, NULL) == 0);
     world_settle(&world);
     world.rang = false;
-    world.provider->ops->wake(world.provider);
+    world_ring(&world);
     rgi_check(world_turn(&world, RGM_NEVER) == 0);
     rgi_check(world.rang);
     pair_close(&world, &pair);
@@ -458,7 +521,7 @@ urg_07_unread_bell_rings_once(void)
     struct world world = {0};
 
     world_open(&world);
-    world.provider->ops->wake(world.provider);
+    world_ring(&world);
     rgi_check(world_turn(&world, RGM_NEVER) == 0);
     rgi_check(world.rang);
     world.rang = false;
@@ -1155,6 +1218,8 @@ close_leaves_nothing_open(void)
     X(uring, urg_31_opcode_of_each_kind)                                       \
     X(uring, swr_19_whole_length_and_no_signal)                                \
     X(uring, urg_08_no_ring_is_lost)                                           \
+    X(uring, wkr_10_a_wake_of_ones_own_waits_for_the_wait)                     \
+    X(uring, wkr_11_a_sibling_is_rung_and_not_flagged)                         \
     X(uring, urg_07_unread_bell_rings_once)                                    \
     X(uring, field_b56_poll_that_ends_is_armed_again)                          \
     X(uring, urg_09_payload_before_bell)                                       \

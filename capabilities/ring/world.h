@@ -67,6 +67,13 @@ world_turn(struct world *world, uint64_t deadline_ns)
     return status;
 }
 
+/* As anybody else would. */
+static inline void
+world_ring(struct world *world)
+{
+    rgi_bell_ring((void *)(intptr_t)world->options.bell);
+}
+
 static inline uint64_t
 world_now(struct world *world)
 {

@@ -164,7 +164,8 @@ struct rgm_provider_ops {
     int (*wait)(struct rgm_provider *provider, uint64_t deadline_ns,
                 struct rgm_turn *turn);
 
-    /* Thread: any. End the wait in progress, or the next one. */
+    /* Thread: any. End the wait in progress, or the next one; from the provider's
+     * own thread: the next one that would sleep, once. */
     void (*wake)(struct rgm_provider *provider);
 
     /* NULL, or one transfer in the call, which does not wait and touches the
