@@ -372,8 +372,8 @@ may_sleep(struct rgi_ring_provider *p, uint64_t *deadline_ns,
         *ret_timeout_ns = *deadline_ns - now_ns;
     }
     if (p->woken) {
+        p->rang = p->woken;
         p->woken = false; /* this is what it was for */
-        p->rang = true;
         return false;
     }
     return true;
