@@ -127,6 +127,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_resize_start(worker, operation);
     if (operation->kind == RGM_OP_DEDICATE)
         return rgi_dedicate_start(worker, operation);
+    if (operation->kind == RGM_OP_DRAIN)
+        return rgi_drain_start(worker, operation);
     if (operation->kind == RGM_OP_ACQUIRE)
         return rgi_acquire_start(worker, operation);
     if (operation->kind == RGM_OP_LEASE_HOLDERS)
@@ -219,6 +221,10 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
     if (operation->kind == RGM_OP_RESIZE ||
         operation->kind == RGM_OP_DEDICATE) {
         rgi_resize_cancel(worker, operation);
+        return;
+    }
+    if (operation->kind == RGM_OP_DRAIN) {
+        rgi_drain_cancel(worker, operation);
         return;
     }
     if (operation->kind == RGM_OP_ACQUIRE) {

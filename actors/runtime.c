@@ -19,6 +19,7 @@
  * all signals; the caller's keeps its own mask, except SIGPIPE.
  */
 
+#include "actors/names.h"
 #include "actors/runtime.h"
 
 #include <sched.h>
@@ -344,6 +345,7 @@ runtime_free(struct rgm_runtime *runtime)
     }
     rgi_job_pool_deinit(&runtime->jobs);
     rgi_faults_destroy(runtime);
+    rgi_names_free(runtime);
     rgi_dispatch_free_all(runtime->dispatches);
     if (ck_pr_load_32(&runtime->lost) != 0)
         rgi_slab_store_lose(&runtime->slabs);
@@ -759,19 +761,23 @@ rgm_runtime_start(struct rgm_runtime *runtime)
 
 static int
 root_spawn(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
-           const void *argument)
+           const void *argument, struct rgm_message *watch)
 {
+    struct rgm_worker *first = runtime->workers[0];
     struct rgm_actor *actor;
-    int status = rgi_spawn_local(runtime->workers[0], root, argument, &actor);
+    int status = rgi_spawn_local(first, root, argument, &actor);
 
-    if (status == 0)
-        actor->flags |= RGI_ACTOR_ROOT;
-    return status;
+    if (status != 0)
+        return status;
+    actor->flags |= RGI_ACTOR_ROOT;
+    if (watch != NULL)
+        rgi_watch_begin(first, watch, actor->address);
+    return 0;
 }
 
 int
-rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
-                const void *argument)
+rgi_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
+                const void *argument, struct rgm_message *watch)
 {
     sigset_t pipe, before;
     cpu_set_t cpus;
@@ -784,7 +790,7 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
     pthread_sigmask(SIG_BLOCK, &pipe, &before);
     status = start(runtime, 1);
     if (status == 0) {
-        spawned = root_spawn(runtime, root, argument);
+        spawned = root_spawn(runtime, root, argument, watch);
         if (spawned != 0)
             rgm_runtime_stop(runtime);
         rgi_worker_live(runtime->workers[0]);
@@ -795,6 +801,13 @@ rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
         (void)sched_setaffinity(0, sizeof(cpus), &cpus);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
+}
+
+int
+rgm_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
+                const void *argument)
+{
+    return rgi_runtime_run(runtime, root, argument, NULL);
 }
 
 /* ---- stop, wait, destroy ---- */

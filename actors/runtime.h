@@ -109,6 +109,7 @@ struct rgm_runtime {
     struct rgm_parcel *faults; /* runtime-faults: nobody heard of them */
     uint32_t lost; /* runtime-lost: records went with a provider */
     struct rgi_dispatch *dispatches; /* dispatch-list */
+    struct rgi_name *contexts;       /* name-list */
     struct rgi_slab_store slabs;
     struct rgi_job_pool jobs; /* under its own lock */
 #if defined(RGI_SLOW_ASSERTS) && RGI_SLOW_ASSERTS
@@ -130,6 +131,11 @@ rgi_is_inside(const struct rgm_runtime *runtime)
     return (rgi_current != NULL && rgi_current->runtime == runtime) ||
            rgi_job_thread_of() == runtime;
 }
+
+/* As rgm_runtime_run, with a watcher of the root, or NULL. */
+int rgi_runtime_run(struct rgm_runtime *runtime,
+                    const struct rgm_behaviour *root, const void *argument,
+                    struct rgm_message *watch);
 
 /* ---- runtime.c, for resize.c ---- */
 

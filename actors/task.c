@@ -247,6 +247,21 @@ task_make(struct rgm_runtime *runtime, uint32_t home)
     return task;
 }
 
+struct rgm_message *
+rgi_task_make(struct rgm_runtime *runtime, struct rgm_task **ret_task)
+{
+    struct rgm_task *task = task_make(runtime, 0);
+
+    *ret_task = task;
+    return task != NULL ? &task->watch : NULL;
+}
+
+void
+rgi_task_unmake(struct rgm_task *task)
+{
+    rgi_free(task);
+}
+
 int
 rgm_spawn_task_actor(struct rgm_actor *self, uint32_t worker,
                      const struct rgm_behaviour *behaviour,

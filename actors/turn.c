@@ -550,6 +550,9 @@ turn(struct rgm_worker *worker)
     if (!rgi_list_empty(&worker->deadlines))
         rgi_deadlines_arm(worker);
     RGI_GATE("flushed");
+    if (__builtin_expect(worker->drains_armed, 0))
+        rgi_drains_look(worker, has_work(worker) ||
+                                    rgi_inbox_has_mail(worker->inbox));
     if (__builtin_expect(worker->dedicated, 0))
         rgi_dedicated_step(worker);
     if (worker->draining) {

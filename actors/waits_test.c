@@ -1,17 +1,184 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * waits_test.c - is a circle of asks found and named, and nothing else?
+ * waits_test.c - is a circle of asks found and named, and nothing else? And is a
+ * worker that runs empty told to who waits for that?
  *
  * The test plays the workers itself, so "asleep" is a place in the script. A
  * note tells a robot whom to ask, or to answer what it keeps.
  */
 
 #include <ringmail/deadline.h>
+#include <ringmail/drain.h>
 
 #include "actors/stepped.h"
 
 #include "actors/waits.h"
+
+/* -------------------------------------------------- a worker that runs empty */
+
+struct emptying {
+    struct stepped play;
+    struct stepped_guest guest;
+    struct rgm_drain drains[2];
+    unsigned told[2];
+    struct rgm_address robot;
+};
+
+static struct emptying *emptying; /* the case's own */
+
+static void
+on_drained(struct rgm_actor *self, struct rgm_request *request)
+{
+    (void)self;
+    emptying->told[request == &emptying->drains[1].request]++;
+}
+
+/* Its last act is a word to itself, which nobody will be there to hear. */
+static void
+talk_and_stop(struct robot *self, struct note *note)
+{
+    (void)note;
+    rgi_check(robot_send(self, rgm_self(self), 0) == 0);
+    rgm_stop(self);
+}
+
+static const struct script talker = {.note = talk_and_stop};
+
+static void
+emptying_begin(struct emptying *self, uint32_t workers)
+{
+    memset(self, 0, sizeof(*self));
+    emptying = self;
+    stepped_begin(&self->play, workers);
+    self->robot = stepped_spawn(&self->play, workers - 1, &talker);
+    stepped_open(&self->play, &self->guest);
+}
+
+static void
+wait_for_empty(struct emptying *self, unsigned which)
+{
+    rgm_drain_worker(&self->drains[which],
+                     rgm_worker_address(self->play.workers - 1));
+    rgm_ask_request(&self->guest.guest.actor, &self->drains[which].request,
+                    on_drained);
+}
+
+/* What has come home for the plain thread, if it is something. */
+static void
+hear(struct emptying *self, unsigned which, unsigned times)
+{
+    while (self->told[which] < times)
+        rgi_check(rgm_guest_wait(&self->guest.guest) > 0);
+}
+
+static void
+emptying_end(struct emptying *self)
+{
+    stepped_close(&self->guest);
+    stepped_end(&self->play);
+}
+
+static void
+tsk_16_mail_for_one_that_has_ended_is_waited_for(void)
+{
+    struct emptying self;
+    const struct rgm_worker *worker;
+
+    emptying_begin(&self, 2);
+    worker = self.play.runtime->workers[1];
+    wait_for_empty(&self, 0);
+    stepped_settle(&self.play);
+    rgi_check(worker->operations_out == 1); /* somebody lives there: it waits */
+    stepped_tell(&self.guest, self.robot, 1);
+    rgi_check(stepped_to(&self.play, 1, "flushed"));
+    rgi_check(worker->actors_count == 0); /* its state has gone */
+    rgi_check(rgi_mail_pending(&worker->mail)); /* and its last entry has not */
+    rgi_check(stepped_to(&self.play, 1, "turn")); /* that looked at it */
+    rgi_check(worker->operations_out == 1);
+    rgi_check(stepped_counters(&self.play, 1).drained == 0);
+    stepped_settle(&self.play);
+    rgi_check(worker->operations_out == 0);
+    rgi_check(stepped_counters(&self.play, 1).drained == 1);
+    hear(&self, 0, 1);
+    rgi_check(rgm_status(&self.drains[0]) == 0);
+    emptying_end(&self);
+}
+
+static void
+tsk_16_the_notice_is_armed_by_the_first_wait_and_stays(void)
+{
+    struct emptying self;
+
+    emptying_begin(&self, 1);
+    stepped_tell(&self.guest, self.robot, 1);
+    stepped_settle(&self.play); /* empty, and nobody was told */
+    rgi_check(stepped_counters(&self.play, 0).drained == 0);
+    self.robot = stepped_spawn(&self.play, 0, &talker);
+    wait_for_empty(&self, 0);
+    wait_for_empty(&self, 1);
+    stepped_settle(&self.play);
+    rgm_cancel_request(&self.guest.guest.actor, &self.drains[0].request);
+    hear(&self, 0, 1);
+    rgi_check(rgm_status(&self.drains[0]) == -ECANCELED);
+    rgi_check(self.told[1] == 0); /* the other one waits on */
+    stepped_tell(&self.guest, self.robot, 1);
+    hear(&self, 1, 1);
+    rgi_check(rgm_status(&self.drains[1]) == 0);
+    rgi_check(stepped_counters(&self.play, 0).drained == 1);
+    self.robot = stepped_spawn(&self.play, 0, &talker);
+    stepped_tell(&self.guest, self.robot, 1);
+    stepped_settle(&self.play); /* nobody waits; the look is armed still */
+    rgi_check(stepped_counters(&self.play, 0).drained == 2);
+    wait_for_empty(&self, 0); /* of an empty one: at once */
+    hear(&self, 0, 2);
+    rgi_check(rgm_status(&self.drains[0]) == 0);
+    emptying_end(&self);
+}
+
+RGM_ANSWER(robot, rgm_drain, on_own_drain);
+
+static void
+on_own_drain(struct robot *self, struct rgm_drain *drain)
+{
+    rgi_check(rgm_status(drain) == -EDEADLK);
+    rgi_check(drain == &emptying->drains[0]);
+    rgm_stop(self);
+}
+
+static void
+wait_for_oneself(struct robot *self, struct note *note)
+{
+    (void)note;
+    rgm_drain_worker(&emptying->drains[0], rgm_here(self));
+    rgm_ask(self, &emptying->drains[0],
+            RGM_REPLY(robot, rgm_drain, on_own_drain));
+}
+
+static void
+nobody_waits_for_himself_nor_beyond_the_end(void)
+{
+    static const struct script fool = {.note = wait_for_oneself};
+    struct emptying self;
+
+    emptying_begin(&self, 1);
+    stepped_tell(&self.guest, stepped_spawn(&self.play, 0, &fool), 1);
+    stepped_settle(&self.play);
+    wait_for_empty(&self, 1);
+    stepped_settle(&self.play);
+    rgm_runtime_stop(self.play.runtime);
+    hear(&self, 1, 1); /* it is empty at its end, or closes before that */
+    rgi_check(rgm_status(&self.drains[1]) == 0 ||
+              rgm_status(&self.drains[1]) == -EPIPE);
+    emptying_end(&self);
+}
+
+#define DRAINS(X)                                                              \
+    X(drains, tsk_16_mail_for_one_that_has_ended_is_waited_for)                \
+    X(drains, tsk_16_the_notice_is_armed_by_the_first_wait_and_stays)          \
+    X(drains, nobody_waits_for_himself_nor_beyond_the_end)
+
+/* ---------------------------------------------------------- circles of asks */
 
 #if defined(RGI_SLOW_ASSERTS) && RGI_SLOW_ASSERTS
 
@@ -268,6 +435,7 @@ a_full_table_looks_at_fewer(void)
 }
 
 #define CASES(X)                                                               \
+    DRAINS(X)                                                                  \
     X(waits, two_on_two_workers_that_wait_for_each_other_are_named)            \
     X(waits, two_on_one_worker_that_wait_for_each_other_are_named)             \
     X(waits, a_circle_of_three_is_named_whole)                                 \
@@ -285,7 +453,7 @@ nothing_of_it_is_there(void)
     rgi_check(sizeof(struct rgi_kept) <= 64);
 }
 
-#define CASES(X) X(waits, nothing_of_it_is_there)
+#define CASES(X) DRAINS(X) X(waits, nothing_of_it_is_there)
 
 #endif
 

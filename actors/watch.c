@@ -24,6 +24,7 @@
 
 #include <ringmail/supervisor.h>
 
+#include "actors/names.h"
 #include "actors/runtime.h"
 
 #include "base/memory.h"
@@ -353,6 +354,7 @@ down_init(struct rgm_down *down, struct rgm_address who)
     down->request.message.control = RGI_CONTROL_DOWN; /* while at home */
     rgm_request_to(&down->request, who);
     down->is_child = false;
+    down->named = NULL;
 }
 
 void
@@ -418,6 +420,46 @@ rgm_spawn_child_actor(struct rgm_actor *self, uint32_t worker,
                          ret_address);
 }
 
+int
+rgi_spawn_named(struct rgm_actor *self, uint32_t worker,
+                const struct rgm_behaviour *behaviour, const void *argument,
+                struct rgm_down *down, struct rgi_name *named,
+                rgm_answer_function *answer, struct rgm_address *ret_address)
+{
+    down_init(down, (struct rgm_address){0});
+    down->is_child = true;
+    down->named = named;
+    return spawn_watched(self, worker, behaviour, argument, down, answer,
+                         ret_address);
+}
+
+static const struct rgi_name *
+name_in(struct rgm_watcher *watcher)
+{
+    struct rgm_message *message = watcher->message;
+
+    return message->type == &down_type ? down_of(message)->named : NULL;
+}
+
+const struct rgi_name *
+rgi_watch_name(struct rgm_worker *worker, struct rgm_address who)
+{
+    const struct rgi_slot *slot =
+        rgi_slot_at(&worker->slots, rgi_address_slot(who));
+    const struct rgi_name *named;
+    struct rgm_watcher *first;
+    struct rgm_link *link;
+
+    if (!slot->watched)
+        return NULL;
+    first = *place_of(&worker->watchers, who);
+    named = name_in(first);
+    for (link = first->others.next; link != &first->others && named == NULL;
+         link = link->next)
+        named = name_in(watcher_of_link(link));
+    return named;
+}
+
 bool
 rgi_is_child(const struct rgm_request *request)
 {
@@ -438,6 +480,8 @@ rgi_watch_unheard(struct rgm_worker *worker, struct rgm_request *request)
 {
     struct rgm_down *down = down_of(&request->message);
 
+    if (down->named != NULL)
+        rgi_name_unheard(down->named);
     if (request->message.status == 0)
         rgi_end_unheard(worker->runtime, &down->end);
 }

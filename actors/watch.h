@@ -40,6 +40,14 @@ void rgi_watch_begin(struct rgm_worker *worker, struct rgm_message *message,
 void rgi_watch_withdraw(struct rgm_worker *worker,
                         struct rgm_message *message);
 bool rgi_is_watch(const struct rgm_request *request);
+/* Spawn a child that lives under a name; the name of one that does, or NULL. */
+int rgi_spawn_named(struct rgm_actor *self, uint32_t worker,
+                    const struct rgm_behaviour *behaviour,
+                    const void *argument, struct rgm_down *down,
+                    struct rgi_name *named, rgm_answer_function *answer,
+                    struct rgm_address *ret_address);
+const struct rgi_name *rgi_watch_name(struct rgm_worker *worker,
+                                      struct rgm_address who);
 /* Whether a cancel of it stops the watched one. */
 bool rgi_is_child(const struct rgm_request *request);
 /* A closed inbox has refused a watcher. */
@@ -61,6 +69,14 @@ void rgi_watch_give_up(struct rgm_worker *worker, uint32_t slot);
 void rgi_watch_deinit(struct rgm_worker *worker);
 
 /* ---- task.c ---- */
+
+struct rgm_task;
+
+/* A handle whose actor is still to be spawned on worker 0, with this watcher;
+ * NULL: no memory. Without an actor it is unmade. */
+struct rgm_message *rgi_task_make(struct rgm_runtime *runtime,
+                                  struct rgm_task **ret_task);
+void rgi_task_unmake(struct rgm_task *task);
 
 bool rgi_is_task(const struct rgm_message *message);
 struct rgm_watcher *rgi_task_watcher(struct rgm_message *watch);

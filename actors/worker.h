@@ -367,6 +367,11 @@ struct rgm_worker {
     bool draining; /* the runtime stops, or this worker retires */
     bool retiring; /* this worker retires */
 
+    /* drain.c */
+    bool drains_armed; /* somebody has waited, once */
+    bool drained;      /* and it was empty at the last look */
+    struct rgm_link drains;
+
     /* dedicated.c */
     bool dedicated; /* one actor's: takes no placements, ends by itself */
     bool seated;    /* its seat is lent, taken or back */
@@ -953,6 +958,16 @@ void rgi_completions_deliver(struct rgm_worker *worker);
 void rgi_operations_lose(struct rgm_worker *worker);
 /* Cancel what was asked from elsewhere: the worker drains. */
 void rgi_operate_close(struct rgm_worker *worker);
+
+/* ---- drain.c ---- */
+
+/* Somebody waits for this worker to run empty. */
+int rgi_drain_start(struct rgm_worker *worker,
+                    struct rgm_operation *operation);
+void rgi_drain_cancel(struct rgm_worker *worker,
+                      struct rgm_operation *operation);
+/* A turn of one that is waited for; whether anything is queued. */
+void rgi_drains_look(struct rgm_worker *worker, bool queued);
 
 /* ---- acquire.c ---- */
 

@@ -43,6 +43,7 @@ extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
 extern const struct rgm_message_type rgi_type_resize;
 extern const struct rgm_message_type rgi_type_dedicate;
+extern const struct rgm_message_type rgi_type_drain;
 extern const struct rgm_message_type rgi_type_lease_holders;
 extern const struct rgm_message_type rgi_type_timeout;
 extern const struct rgm_message_type rgi_type_scope_close;
@@ -125,7 +126,7 @@ void rgi_operation_cancel(struct rgm_operation *operation,
      UINT64_C(1) << RGM_OP_SCOPE_CLOSE | UINT64_C(1) << RGM_OP_SUBMIT |       \
      UINT64_C(1) << RGM_OP_FLUSH | UINT64_C(1) << RGM_OP_WRITER_CLOSE |       \
      UINT64_C(1) << RGM_OP_NEXT | UINT64_C(1) << RGM_OP_EXACT |               \
-     UINT64_C(1) << RGM_OP_READER_CLOSE | UINT64_C(1) << RGM_OP_DEDICATE)
+     UINT64_C(1) << RGM_OP_READER_CLOSE | UINT64_C(1) << RGM_OP_DEDICATE | UINT64_C(1) << RGM_OP_DRAIN)
 
 /* Whether the worker carries it out itself, and no provider ever sees it. */
 static inline bool

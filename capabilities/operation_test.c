@@ -99,7 +99,7 @@ types_describe_their_records(void)
         &rgi_type_write, &rgi_type_send_file,
         &rgi_type_shutdown, &rgi_type_close,
         &rgi_type_set_option, &rgi_type_get_option, &rgi_type_names,
-        &rgi_type_resize, &rgi_type_dedicate, &rgi_type_acquire, &rgi_type_lease_holders,
+        &rgi_type_resize, &rgi_type_dedicate, &rgi_type_drain, &rgi_type_acquire, &rgi_type_lease_holders,
         &rgi_type_cancellation, &rgi_type_retiming,
         &rgi_type_timeout, &rgi_type_scope_close,
         &rgi_type_file_open, &rgi_type_file_read, &rgi_type_file_write,

@@ -145,6 +145,7 @@ runs("hello", r"^hello, world")
 runs("ping_pong", r"\d+ ns each")
 worker_lease()
 runs("sharded_counter", r"0 failed, total 499500")
+runs("named", r"^adder adds up to 100\nthe sum is 5050\n$")
 runs("supervised", r"(?s)^42 / 6: answered\n42 / 0: failed\n42 / 6: answered\n"
      r".*gave up: fault, dividing 42")
 echoes("ring")

@@ -40,6 +40,7 @@
     X(spawned, "actors spawned on this worker")                               \
     X(stopped, "actors stopped")                                              \
     X(moved, "actors that moved to another worker")                           \
+    X(drained, "times it ran empty, since a wait for that was first asked")     \
     X(pool_waits, "reads that waited for a pool slot")                        \
     X(acquire_waits, "acquires that waited for a pool slot")                  \
     X(pool_recalls, "times lent slots were taken back for others")            \

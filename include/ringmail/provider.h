@@ -48,6 +48,7 @@ enum rgm_operation_kind {
     RGM_OP_NAMES,
     RGM_OP_RESIZE, /* the worker's own, too */
     RGM_OP_DEDICATE, /* likewise */
+    RGM_OP_DRAIN,    /* likewise */
     RGM_OP_LEASE_HOLDERS, /* likewise */
     RGM_OP_CANCEL, /* likewise: commands for an operation */
     RGM_OP_RETIME,

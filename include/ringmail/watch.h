@@ -36,12 +36,15 @@ struct rgm_watcher {
     struct rgm_message *message;
 };
 
+struct rgi_name;
+
 /* One monitor. */
 struct rgm_down {
     struct rgm_request request;
     struct rgm_end end; /* how it ended: in the answer, when its status is 0 */
     struct rgm_watcher watcher;
     bool is_child; /* see supervisor.h: a cancel stops the watched one */
+    struct rgi_name *named; /* the runtime's: see context.h */
 };
 
 /* Whom it watched. For a record at home, and in its answer: while it is out the
