@@ -106,6 +106,8 @@ rgm_abandon_request_to(struct rgm_actor *self, struct rgm_request *request,
     if (status == 0 && is_timeout(request))
         rgi_timeout_abandoned(self->worker, rgm_operation_of(
                                                 &request->message));
+    else if (status == 0)
+        rgi_timer_abandoned(self->worker, request);
     return status;
 }
 

@@ -291,6 +291,22 @@ add_guests(struct list *list, struct rgm_runtime *runtime, uint64_t now_ns)
         add(list, &blocker);
 }
 
+static void
+add_signal(struct list *list, struct rgm_runtime *runtime, uint64_t now_ns)
+{
+    struct rgm_blocker blocker = {
+        .worker = RGM_ANY_WORKER, .kind = RGM_BLOCKER_SIGNAL, .count = 1};
+    /* signal-busy: publishes nothing. */
+    uint64_t busy_ns = ck_pr_load_64(&runtime->signals.busy_ns);
+
+    if (busy_ns == 0)
+        return;
+    if (busy_ns < ck_pr_load_64(&runtime->stop_ns))
+        busy_ns = ck_pr_load_64(&runtime->stop_ns);
+    blocker.age_ns = since(now_ns, busy_ns);
+    add(list, &blocker);
+}
+
 uint32_t
 rgm_runtime_blockers(struct rgm_runtime *runtime,
                      struct rgm_blocker *ret_blockers, uint32_t room)
@@ -308,6 +324,8 @@ rgm_runtime_blockers(struct rgm_runtime *runtime,
             add_worker(&list, runtime->workers[i], stops, now_ns);
     if (stops)
         add_guests(&list, runtime, now_ns);
+    if (stops)
+        add_signal(&list, runtime, now_ns);
     return list.count;
 }
 
@@ -346,7 +364,8 @@ rgm_blocker_describe(const struct rgm_blocker *blocker, char *text,
 {
     static const char *const nouns[RGM_BLOCKER_KINDS_COUNT] = {
         "handler that does not return", "actor", "operation", "request",
-        "kept request", "lent slot", "lease", "guest"};
+        "kept request", "lent slot", "lease", "guest",
+        "function called for a signal"};
     const char *noun = blocker->kind < RGM_BLOCKER_KINDS_COUNT
                            ? nouns[blocker->kind]
                            : "?";

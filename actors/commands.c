@@ -87,8 +87,8 @@ rgi_names_count(const struct rgm_worker *worker)
     return count;
 }
 
-static struct rgm_operation *
-find(const struct rgm_worker *worker, uint64_t number)
+struct rgm_operation *
+rgi_name_find(const struct rgm_worker *worker, uint64_t number)
 {
     const struct rgm_link *bucket = bucket_of(worker, number);
 
@@ -235,7 +235,7 @@ rgi_command(struct rgm_worker *worker, struct rgm_message *message, bool local)
 
     if (!rgi_is_command(command))
         return false;
-    operation = find(worker, command_of(command)->identity.number);
+    operation = rgi_name_find(worker, command_of(command)->identity.number);
     if (operation == NULL && !command_of(command)->replayed) {
         replay(worker, message, local);
         return true;

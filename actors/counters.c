@@ -48,6 +48,7 @@ rgi_counters_publish(struct rgm_worker *worker)
     rgi_gauge(worker, in_flight, worker->operations_out);
     rgi_gauge(worker, ready, ready_count(worker));
     rgi_gauge(worker, leases, worker->leases_count);
+    rgi_gauge(worker, timers, worker->timers_held);
     if (provider == NULL)
         return;
     rgi_gauge(worker, kernel_entries, provider->kernel_entries);

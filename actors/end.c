@@ -86,8 +86,8 @@ parcel_take(struct rgm_actor *actor)
 
 /* ---- faults nobody has heard of ---- */
 
-static void
-fault_keep(struct rgm_runtime *runtime, struct rgm_parcel *fault)
+void
+rgi_fault_keep(struct rgm_runtime *runtime, struct rgm_parcel *fault)
 {
     struct rgm_parcel *first = ck_pr_load_ptr(&runtime->faults);
     bool done;
@@ -132,7 +132,7 @@ rgi_end_unheard(struct rgm_runtime *runtime, const struct rgm_end *end)
     if (end->kind != RGM_END_FAULT)
         rgm_parcel_drop(end->parcel);
     else if (parcel_let_go(end->parcel))
-        fault_keep(runtime, end->parcel);
+        rgi_fault_keep(runtime, end->parcel);
 }
 
 /* ---- deciding ---- */

@@ -439,6 +439,12 @@ next_in_turn(struct rgm_runtime *runtime)
     return (uint32_t)__builtin_ctzll(live);
 }
 
+struct rgm_address
+rgm_runtime_any(struct rgm_runtime *runtime)
+{
+    return rgm_worker_address(next_in_turn(runtime));
+}
+
 /* Who may be any worker is told of no retirement: the next one is asked. */
 static int
 trip_first(struct rgm_worker *worker, struct guest_spawn *spawn,

@@ -61,7 +61,7 @@ linked(struct rgm_link *link)
 static inline struct rgi_job_side *
 side_of(struct rgi_job_pool *jobs, const struct rgm_job *job)
 {
-    return &jobs->sides[rgi_job_place(job)->cleanup];
+    return &jobs->sides[rgi_job_place(job)->kind];
 }
 
 /* ------------------------------------------------------------- the threads */
@@ -151,7 +151,7 @@ ordinary_thread(void *argument)
 {
     struct rgi_job_pool *jobs = argument;
 
-    thread_loop(jobs, &jobs->sides[0]);
+    thread_loop(jobs, &jobs->sides[RGI_JOB_ORDINARY]);
     return NULL;
 }
 
@@ -160,14 +160,25 @@ cleanup_thread(void *argument)
 {
     struct rgi_job_pool *jobs = argument;
 
-    thread_loop(jobs, &jobs->sides[1]);
+    thread_loop(jobs, &jobs->sides[RGI_JOB_CLEANUP]);
+    return NULL;
+}
+
+static void *
+lookup_thread(void *argument)
+{
+    struct rgi_job_pool *jobs = argument;
+
+    thread_loop(jobs, &jobs->sides[RGI_JOB_LOOKUP]);
     return NULL;
 }
 
 /* Signals are for threads of the program's. */
 static int
-thread_start(struct rgi_job_pool *jobs, bool cleanup)
+thread_start(struct rgi_job_pool *jobs, enum rgi_job_kind kind)
 {
+    static void *(*const loops[])(void *argument) = {
+        ordinary_thread, cleanup_thread, lookup_thread};
     sigset_t all;
     sigset_t before;
     int error;
@@ -175,8 +186,7 @@ thread_start(struct rgi_job_pool *jobs, bool cleanup)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = rgi_job_thread_create(&jobs->threads[jobs->threads_started], NULL,
-                                   cleanup ? cleanup_thread : ordinary_thread,
-                                   jobs);
+                                   loops[kind], jobs);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -error;
 }
@@ -184,13 +194,14 @@ thread_start(struct rgi_job_pool *jobs, bool cleanup)
 /* Under the lock: a thread for what is queued. Returns 0, or why there is none
  * at all. */
 static int
-thread_for(struct rgi_job_pool *jobs, struct rgi_job_side *side, bool cleanup)
+thread_for(struct rgi_job_pool *jobs, struct rgi_job_side *side,
+           enum rgi_job_kind kind)
 {
     int status;
 
     if (side->threads_count == side->threads_max)
         return 0;
-    status = thread_start(jobs, cleanup);
+    status = thread_start(jobs, kind);
     if (status == 0) {
         jobs->threads_started++;
         side->threads_count++;
@@ -211,7 +222,9 @@ place_init(struct rgm_worker *worker, struct rgm_job *job)
     place->node.flags = RGI_MESSAGE_URGENT;
     place->node.lane = RGI_LANE_NONE;
     place->worker = worker;
-    place->cleanup = job->cleanup;
+    place->kind = job->lookup    ? RGI_JOB_LOOKUP
+                  : job->cleanup ? RGI_JOB_CLEANUP
+                                 : RGI_JOB_ORDINARY;
     place->phase = RGI_JOB_WAITING;
     job->ran = false;
     job->result = 0;
@@ -247,7 +260,8 @@ rgi_job_start(struct rgm_worker *worker, struct rgm_operation *operation)
     rgi_list_push_back(&side->waiting, &operation->link);
     admit(side);
     if (wants_thread(side))
-        status = thread_for(jobs, side, rgi_job_place(job)->cleanup);
+        status = thread_for(jobs, side,
+                            (enum rgi_job_kind)rgi_job_place(job)->kind);
     if (status < 0) { /* no thread at all: nobody would ever take it */
         rgi_list_remove(&operation->link);
         if (rgi_job_place(job)->phase == RGI_JOB_QUEUED)
@@ -286,7 +300,7 @@ rgi_job_cancel(struct rgm_worker *worker, struct rgm_operation *operation)
     struct rgi_job_side *side = side_of(jobs, job);
     bool taken = false;
 
-    if (place->cleanup || !rgi_operation_stop(operation))
+    if (place->kind == RGI_JOB_CLEANUP || !rgi_operation_stop(operation))
         return;
     /* job-cancelled: publishes a wish, and nothing else. */
     __atomic_store_n(&place->cancelled, 1, __ATOMIC_RELAXED);
@@ -316,16 +330,19 @@ side_init(struct rgi_job_side *side, uint32_t threads_max, uint32_t places)
 }
 
 int
-rgi_job_pool_init(struct rgi_job_pool *jobs, uint32_t threads_max, uint32_t places)
+rgi_job_pool_init(struct rgi_job_pool *jobs, uint32_t threads_max,
+                  uint32_t lookup_threads_max, uint32_t places)
 {
+    uint32_t all = threads_max + CLEANUP_THREADS + lookup_threads_max;
+
     memset(jobs, 0, sizeof(*jobs));
-    jobs->threads =
-        rgi_alloc((threads_max + CLEANUP_THREADS) * sizeof(*jobs->threads));
+    jobs->threads = rgi_alloc(all * sizeof(*jobs->threads));
     if (jobs->threads == NULL)
         return -ENOMEM;
     pthread_mutex_init(&jobs->lock, NULL);
-    side_init(&jobs->sides[0], threads_max, places);
-    side_init(&jobs->sides[1], CLEANUP_THREADS, places);
+    side_init(&jobs->sides[RGI_JOB_ORDINARY], threads_max, places);
+    side_init(&jobs->sides[RGI_JOB_CLEANUP], CLEANUP_THREADS, places);
+    side_init(&jobs->sides[RGI_JOB_LOOKUP], lookup_threads_max, places);
     return 0;
 }
 
@@ -336,8 +353,8 @@ rgi_job_pool_close(struct rgi_job_pool *jobs)
         return;
     pthread_mutex_lock(&jobs->lock);
     jobs->closing = true;
-    pthread_cond_broadcast(&jobs->sides[0].filled);
-    pthread_cond_broadcast(&jobs->sides[1].filled);
+    for (int kind = 0; kind < RGI_JOB_KINDS_COUNT; kind++)
+        pthread_cond_broadcast(&jobs->sides[kind].filled);
     pthread_mutex_unlock(&jobs->lock);
     for (uint32_t i = 0; i < jobs->threads_started; i++)
         pthread_join(jobs->threads[i], NULL);
@@ -350,8 +367,8 @@ rgi_job_pool_deinit(struct rgi_job_pool *jobs)
     if (jobs->threads == NULL)
         return;
     rgi_job_pool_close(jobs);
-    pthread_cond_destroy(&jobs->sides[0].filled);
-    pthread_cond_destroy(&jobs->sides[1].filled);
+    for (int kind = 0; kind < RGI_JOB_KINDS_COUNT; kind++)
+        pthread_cond_destroy(&jobs->sides[kind].filled);
     pthread_mutex_destroy(&jobs->lock);
     rgi_free(jobs->threads);
     jobs->threads = NULL;

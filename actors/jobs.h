@@ -7,8 +7,8 @@
  *
  *     worker --add--> waiting --admit--> queued --> a thread --node--> worker
  *
- * Two sides, ordinary and clean-up, each with its threads, its places and its
- * two lists. One lock protects both; no function of a user's runs under it.
+ * Three sides, ordinary, clean-up and look-ups, each with its threads, its places and its
+ * two lists. One lock protects all; no function of a user's runs under it.
  */
 
 #include <pthread.h>
@@ -29,8 +29,8 @@ struct rgi_job_side {
 
 struct rgi_job_pool {
     pthread_mutex_t lock;
-    struct rgi_job_side sides[2]; /* ordinary, clean-up */
-    pthread_t *threads; /* of both sides, as they were started */
+    struct rgi_job_side sides[RGI_JOB_KINDS_COUNT];
+    pthread_t *threads; /* of all sides, as they were started */
     uint32_t threads_started;
     bool closing;
 };
@@ -43,8 +43,10 @@ extern int (*rgi_job_thread_create)(pthread_t *, const pthread_attr_t *,
                                      void *(*)(void *), void *);
 
 /* Starts no thread. Returns 0 or -ENOMEM. */
-RGM_MUST_USE int rgi_job_pool_init(struct rgi_job_pool *jobs, uint32_t threads_max,
-                               uint32_t places);
+RGM_MUST_USE int rgi_job_pool_init(struct rgi_job_pool *jobs,
+                                   uint32_t threads_max,
+                                   uint32_t lookup_threads_max,
+                                   uint32_t places);
 
 /* Joins the threads; nothing is queued or running. Thread: any, once. */
 void rgi_job_pool_close(struct rgi_job_pool *jobs);

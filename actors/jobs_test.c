@@ -126,6 +126,9 @@ options_have_limits(void)
     options.job_threads--;
     options.jobs_max++;
     rgi_check(rgm_runtime_create(&options, &runtime) == -EINVAL);
+    options.jobs_max--;
+    options.resolve_threads = RGM_JOB_THREADS_MAX + 1;
+    rgi_check(rgm_runtime_create(&options, &runtime) == -EINVAL);
 }
 
 #define CASES(X)                                                              \

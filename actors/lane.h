@@ -43,6 +43,16 @@ rgi_lane_put(struct rgi_lane *lane, struct rgm_message *message, uint16_t name)
     message->lane = name;
 }
 
+static inline int
+rgi_lane_charge_on(struct rgm_worker *worker, struct rgi_lane *lane,
+                   struct rgm_message *message, uint16_t name)
+{
+    if (lane->waiting.first != NULL || !rgi_lane_fits(worker, lane, message))
+        return -EAGAIN;
+    rgi_lane_put(lane, message, name);
+    return 0;
+}
+
 /* Charge, or say why not: -EAGAIN. */
 static inline int
 rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
@@ -51,10 +61,18 @@ rgi_lane_charge(struct rgm_worker *worker, struct rgm_message *message,
     uint16_t name;
     struct rgi_lane *lane = rgi_lane_of(worker, message, destination, &name);
 
-    if (lane->waiting.first != NULL || !rgi_lane_fits(worker, lane, message))
-        return -EAGAIN;
-    rgi_lane_put(lane, message, name);
-    return 0;
+    return rgi_lane_charge_on(worker, lane, message, name);
+}
+
+/* The same, to the lane of what is answered late, whatever its type. */
+static inline int
+rgi_lane_charge_late(struct rgm_worker *worker, struct rgm_message *message,
+                     uint32_t destination)
+{
+    uint32_t place = 2 * destination + 1;
+
+    return rgi_lane_charge_on(worker, &worker->lanes[place], message,
+                              (uint16_t)(place + 1));
 }
 
 /* Charge an ask, or let it wait in line: false. */

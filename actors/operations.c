@@ -34,9 +34,13 @@ sleep_of(struct rgm_operation *operation)
     return rgi_container_of(operation, struct rgm_sleep, operation);
 }
 
+/* Of a sleep or a reusable timer. */
 static inline struct rgi_timer *
 timer_of(struct rgm_operation *operation)
 {
+    if (operation->kind == RGM_OP_TIMER)
+        return rgi_timer_armed(
+            rgi_container_of(operation, struct rgm_timer, operation));
     _Static_assert(sizeof(struct rgi_timer) <=
                        sizeof(((struct rgm_sleep *)0)->timer),
                    "a sleep has room for its timer");
@@ -54,12 +58,21 @@ sleep_start(struct rgm_worker *worker, struct rgm_operation *operation)
 
     if (status != 0)
         return status;
+    if (!rgi_timer_has_room(worker))
+        return -EAGAIN;
     status = rgi_operation_begin(operation, worker->provider);
     if (status != 0)
         return status;
+    worker->timers_held++;
     *timer_of(operation) = (struct rgi_timer){.deadline_ns = 0};
     rgi_timers_arm(worker->timers, timer_of(operation), deadline_ns);
     return 0;
+}
+
+static inline bool
+waits_for_time(const struct rgm_operation *operation)
+{
+    return operation->kind == RGM_OP_SLEEP || operation->kind == RGM_OP_TIMER;
 }
 
 static inline bool
@@ -83,6 +96,8 @@ rgi_operation_is_cleanup(const struct rgm_message *message)
            operation->kind == RGM_OP_CANCEL ||
            operation->kind == RGM_OP_RETIME ||
            operation->kind == RGM_OP_FILE_ADVISE ||
+           (operation->kind == RGM_OP_TIMER &&
+            ((const struct rgm_timer *)(const void *)operation)->releases) ||
            (operation->kind == RGM_OP_JOB &&
             ((const struct rgm_job *)(const void *)operation)->cleanup);
 }
@@ -123,6 +138,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return -EINVAL;
     if (operation->kind == RGM_OP_SLEEP)
         return sleep_start(worker, operation);
+    if (operation->kind == RGM_OP_TIMER)
+        return rgi_timer_start(worker, operation);
     if (operation->kind == RGM_OP_RESIZE)
         return rgi_resize_start(worker, operation);
     if (operation->kind == RGM_OP_DEDICATE)
@@ -202,7 +219,7 @@ int
 rgi_sleep_retime(struct rgm_worker *worker, struct rgm_operation *operation,
                  uint64_t deadline_ns)
 {
-    if (operation->kind != RGM_OP_SLEEP)
+    if (!waits_for_time(operation))
         return -EINVAL;
     if (operation->state != RGM_OPERATION_SUBMITTED ||
         timer_of(operation)->deadline_ns <=
@@ -249,7 +266,7 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_job_cancel(worker, operation);
         return;
     }
-    if (operation->kind != RGM_OP_SLEEP) {
+    if (!waits_for_time(operation)) {
         if (worker->failure != 0)
             return;
         worker->entries_new = true;
@@ -400,6 +417,16 @@ rgi_operate_close(struct rgm_worker *worker)
     }
 }
 
+static inline struct rgm_operation *
+operation_of(struct rgi_timer *timer)
+{
+    uint64_t *words = (uint64_t *)(void *)timer;
+
+    return timer->kind == RGI_TIMER_REUSED
+               ? &rgi_container_of(words, struct rgm_timer, armed)->operation
+               : &rgi_container_of(words, struct rgm_sleep, timer)->operation;
+}
+
 void
 rgi_timers_turn(struct rgm_worker *worker)
 {
@@ -409,10 +436,6 @@ rgi_timers_turn(struct rgm_worker *worker)
 
     rgi_timers_collect(worker->timers, now_ns, worker->quota, &worker->due);
     while ((timer = rgi_timers_pop(&worker->due)) != NULL) {
-        struct rgm_sleep *sleep =
-            rgi_container_of((uint64_t *)(void *)timer, struct rgm_sleep,
-                             timer);
-
         if (timer->kind == RGI_TIMER_DEADLINE) {
             waits |= rgi_deadline_expired(worker, timer);
             continue;
@@ -424,7 +447,7 @@ rgi_timers_turn(struct rgm_worker *worker)
         rgi_count(worker, timers_fired);
         if (now_ns - timer->deadline_ns > LATE_NS)
             rgi_count(worker, timers_late);
-        rgm_operation_complete(&sleep->operation, 0, &worker->turn);
+        rgm_operation_complete(operation_of(timer), 0, &worker->turn);
     }
     if (waits)
         rgi_lanes_leave(worker);
@@ -438,6 +461,8 @@ deliver(struct rgm_worker *worker, struct rgm_message *message)
     rgi_operation_home(operation);
     rgi_name_remove(operation);
     worker->operations_out--;
+    if (waits_for_time(operation))
+        rgi_timer_home(worker, operation);
     if (asked_here(worker, message)) {
         rgi_come_home(worker, message);
         return;

@@ -27,6 +27,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ringmail/resolve.h>
+
 #include "base/baton.h"
 #include "base/bell.h"
 #include "base/memory.h"
@@ -57,8 +59,10 @@ options_check(const struct rgm_runtime_options *options)
         options->lane_bytes > (UINT64_C(1) << 40) ||
         options->lent_slots > LENT_SLOTS_MAX ||
         options->job_threads > RGM_JOB_THREADS_MAX ||
+        options->resolve_threads > RGM_JOB_THREADS_MAX ||
         options->jobs_max > RGM_JOBS_MAX ||
         options->cleanups_max > CLEANUPS_MAX ||
+        options->timers_max > RGM_TIMERS_MAX ||
         (options->spin_us > 1000000 && options->spin_us != RGM_SPIN_OFF))
         return -EINVAL;
     return 0;
@@ -82,8 +86,10 @@ options_complete(struct rgm_runtime_options *options, uint32_t cpus)
     DEFAULT(lent_slots, DEFAULT_LENT_SLOTS);
     DEFAULT(spin_us, DEFAULT_SPIN_US);
     DEFAULT(job_threads, RGM_JOB_THREADS_DEFAULT);
+    DEFAULT(resolve_threads, RGM_RESOLVE_THREADS_DEFAULT);
     DEFAULT(jobs_max, RGM_JOBS_DEFAULT);
     DEFAULT(cleanups_max, DEFAULT_CLEANUPS);
+    DEFAULT(timers_max, RGM_TIMERS_DEFAULT);
     if (options->spin_us == RGM_SPIN_OFF || rgi_baton != NULL)
         options->spin_us = 0;
     if (rgi_baton != NULL)
@@ -235,6 +241,7 @@ worker_destroy(struct rgm_worker *worker)
     rgi_slots_deinit(&worker->slots);
     rgi_free(worker->timers);
     rgi_names_deinit(worker);
+    rgi_timer_places_forget(worker);
     rgi_free(worker->kept);
     rgi_home_deinit(worker);
     rgi_free(worker);
@@ -270,6 +277,7 @@ worker_renew(struct rgm_worker *worker)
                worker->operations_out == 0 && worker->slots.lent == 0);
     worker->identity = identity_next();
     worker->provider = NULL;
+    rgi_timer_places_forget(worker);
     worker->turn = (struct rgm_turn){.count = 0};
     worker->draining = false;
     worker->retiring = false;
@@ -380,8 +388,10 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
     runtime->places_count = runtime->options.workers_max;
     rgi_list_init(&runtime->steward.waiting);
     rgi_list_init(&runtime->steward.lingering);
+    rgi_signals_init(&runtime->signals);
     status = rgi_job_pool_init(&runtime->jobs, runtime->options.job_threads,
-                           runtime->options.jobs_max);
+                               runtime->options.resolve_threads,
+                               runtime->options.jobs_max);
     if (status == 0)
         status = places_create(runtime);
     if (status == 0)
@@ -714,6 +724,7 @@ start_failed(struct rgm_runtime *runtime, uint32_t first, uint32_t count)
     }
     for (uint32_t i = 0; i < runtime->workers_count; i++)
         rgi_worker_close(runtime->workers[i]);
+    rgi_signals_end(runtime);
     ck_pr_store_32(&runtime->running, 0);
     state_set(runtime, RGI_RUNTIME_ENDED);
 }
@@ -731,7 +742,8 @@ start(struct rgm_runtime *runtime, uint32_t first)
     if (!ck_pr_cas_32(&runtime->state, RGI_RUNTIME_NEW, RGI_RUNTIME_STARTING))
         return -EALREADY;
     provider_choose(runtime);
-    ck_pr_store_32(&runtime->running, runtime->workers_count);
+    /* runtime-running: a thread that tells signals may be there already. */
+    ck_pr_add_32(&runtime->running, runtime->workers_count);
     count = threads_create(runtime, first);
     if (first == 1 && count == wanted) {
         if (runtime->options.pin)
@@ -886,6 +898,7 @@ join_workers(struct rgm_runtime *runtime)
 
     join_threads(runtime, first, runtime->places_count - first);
     rgi_job_pool_close(&runtime->jobs);
+    rgi_signals_end(runtime);
     if (failure_of(runtime) != 0)
         snprintf(runtime->failure_text, sizeof(runtime->failure_text),
                  "the provider %s has failed: %s", runtime->provider->name,
@@ -954,6 +967,7 @@ rgm_runtime_destroy(struct rgm_runtime *runtime)
     if ((state != RGI_RUNTIME_NEW && state != RGI_RUNTIME_ENDED) ||
         rgi_guests_open(runtime))
         return -EBUSY;
+    rgi_signals_end(runtime);
     /* runtime-outside: observes that whoever entered has rung and left. */
     while (observe(&runtime->outside) != 0)
         rgi_relax(); /* somebody is between his push and his bell */

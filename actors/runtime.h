@@ -17,6 +17,7 @@
 
 #include "actors/jobs.h"
 #include "actors/waits.h"
+#include "actors/signals.h"
 #include "actors/worker.h"
 
 /* What a number (worker or guest) keeps from one owner to the next. */
@@ -115,6 +116,7 @@ struct rgm_runtime {
 #if defined(RGI_SLOW_ASSERTS) && RGI_SLOW_ASSERTS
     struct rgi_waits waits; /* likewise */
 #endif
+    struct rgi_signals signals; /* under the lock of signals.c */
 };
 
 static inline uint64_t
@@ -124,12 +126,13 @@ rgi_bit(uint32_t number)
 }
 
 /* Whether this thread must end before the runtime can: a worker's, or one that
- * runs a job. */
+ * runs a job, or is called for a signal. */
 static inline bool
 rgi_is_inside(const struct rgm_runtime *runtime)
 {
     return (rgi_current != NULL && rgi_current->runtime == runtime) ||
-           rgi_job_thread_of() == runtime;
+           rgi_job_thread_of() == runtime ||
+           rgi_signal_thread_of() == runtime;
 }
 
 /* As rgm_runtime_run, with a watcher of the root, or NULL. */
@@ -177,6 +180,9 @@ void rgi_home_deinit(struct rgm_worker *worker);
 /* The numbers that have ever been used, and the workers behind them. Thread:
  * any. */
 uint32_t rgi_numbers_known(struct rgm_runtime *runtime);
+
+/* Keep a fault that nobody waits for. Thread: any. */
+void rgi_fault_keep(struct rgm_runtime *runtime, struct rgm_parcel *fault);
 
 /* Whether any guest is open. */
 bool rgi_guests_open(struct rgm_runtime *runtime);

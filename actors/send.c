@@ -219,6 +219,44 @@ rgm_send_message(struct rgm_actor *self, struct rgm_address to,
     return 0;
 }
 
+int
+rgi_send_uncharged(struct rgm_actor *self, struct rgm_address to,
+                   struct rgm_message *message)
+{
+    struct rgm_worker *worker = self->worker;
+
+    rgi_assert(rgi_is_owner(worker));
+    if (!may_send(message))
+        return -EINVAL;
+    if (nobody(worker, to))
+        return -ESRCH;
+    message->to = to;
+    header_set(message, self, RGI_MESSAGE_OUT);
+    count_sent(worker, rgm_address_worker(to));
+    rgi_post(worker, message, rgm_address_worker(to));
+    return 0;
+}
+
+int
+rgi_send_begin(struct rgm_actor *self, struct rgm_address to,
+               struct rgm_message *message)
+{
+    struct rgm_worker *worker = self->worker;
+    int status;
+
+    if (!may_send(message))
+        return -EINVAL;
+    if (nobody(worker, to))
+        return -ESRCH;
+    status = rgi_lane_charge_late(worker, message, rgm_address_worker(to));
+    if (status != 0)
+        return status;
+    message->to = to;
+    header_set(message, self, RGI_MESSAGE_OUT);
+    count_sent(worker, rgm_address_worker(to));
+    return 0;
+}
+
 /* Undo the charges of the first `count` messages. */
 static void
 uncharge(struct rgm_worker *worker, struct rgm_message *const *messages,

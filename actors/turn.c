@@ -34,6 +34,8 @@ void
 rgi_worker_drain(struct rgm_worker *worker)
 {
     worker->draining = true;
+    if (worker->number == 0)
+        rgi_signals_stop(worker->runtime);
     rgi_actors_retire(worker);
     rgi_operate_close(worker);
     rgi_requests_cancel(worker, &worker->janitor.scope); /* was given up */
@@ -104,6 +106,9 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
         break;
     case RGI_CONTROL_MOVE:
         rgi_move_control(worker, message);
+        break;
+    case RGI_CONTROL_SIGNAL:
+        rgi_signal_arrived(worker, message);
         break;
     case RGI_CONTROL_FORGET:
         rgi_resize_forget(worker, message);

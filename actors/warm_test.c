@@ -309,6 +309,73 @@ timers_allocate_nothing(void)
     }
 }
 
+static struct rgm_timer warm_timer;
+
+static void wait_or_cancel(struct robot *self);
+RGM_ANSWER(robot, rgm_timer, warm_timer_over);
+
+static void
+warm_timer_over(struct robot *self, struct rgm_timer *timer)
+{
+    rgi_check(rgm_status(timer) == 0 || rgm_status(timer) == -ECANCELED);
+    round_over(self);
+}
+
+static void
+wait_or_cancel(struct robot *self)
+{
+    unsigned rounds = warm_of(self)->rounds;
+
+    rgi_check(rgm_timer_wait(&warm_timer, rgm_here(self),
+                             rounds % 2 == 0 ? 0 : RGM_NEVER) == 0);
+    rgm_ask(self, &warm_timer, RGM_REPLY(robot, rgm_timer, warm_timer_over));
+    if (rounds % 2 != 0)
+        rgm_cancel(self, &warm_timer);
+}
+
+static void
+begin_waits(struct robot *self)
+{
+    rgm_timer_init(&warm_timer, self->actor.worker->runtime);
+    wait_or_cancel(self);
+}
+
+/* Used again it has its place; so has what is sent later, but for the slab. */
+static void
+tmr_11_a_local_wait_allocates_nothing(void)
+{
+    static const struct rgm_provider_class *const providers[] = {
+        &fake_class, &rgm_provider_threads, NULL};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct warm warm = {
+            .provider = providers[i], .workers = 1, .next = wait_or_cancel};
+        struct script root = {.started = begin_waits, .test = &warm};
+
+        run(&warm, &root);
+    }
+}
+
+static void
+send_one_later(struct robot *self)
+{
+    struct note *note = note_take(&self->actor, 0);
+
+    rgi_check(note != NULL);
+    rgi_check(rgm_send_after(self, rgm_self(self), note, 1, NULL) == 0);
+}
+
+static void
+what_is_sent_later_allocates_nothing(void)
+{
+    struct warm warm = {.provider = &fake_class, .workers = 1,
+                        .next = send_one_later};
+    struct script root = {
+        .started = send_one_later, .note = note_over, .test = &warm};
+
+    run(&warm, &root);
+}
+
 /* ---------------------------------------------------------------- operations */
 
 RGM_ANSWER(robot, rgm_listen, listen_over);
@@ -391,6 +458,8 @@ calls_from_a_plain_thread_allocate_nothing(void)
     X(warm, messages_allocate_nothing)                                         \
     X(warm, asks_allocate_nothing)                                             \
     X(warm, timers_allocate_nothing)                                           \
+    X(warm, tmr_11_a_local_wait_allocates_nothing)                             \
+    X(warm, what_is_sent_later_allocates_nothing)                              \
     X(warm, opl_22_an_operation_allocates_nothing)                             \
     X(warm, calls_from_a_plain_thread_allocate_nothing)
 

@@ -21,6 +21,7 @@
 #include <ringmail/provider.h>
 #include <ringmail/runtime.h>
 #include <ringmail/stop.h>
+#include <ringmail/timer.h>
 #include <ringmail/watch.h>
 
 #include "actors/bundle.h"
@@ -63,6 +64,7 @@ enum rgi_control {
     RGI_CONTROL_TASK,       /* stop the actor of a task */
     RGI_CONTROL_DOWN,       /* a watcher on its way home, ordinary, or at home */
     RGI_CONTROL_MOVE,       /* an actor's state; ordinary mail */
+    RGI_CONTROL_SIGNAL,     /* a signal for an actor; see signals.c */
     RGI_CONTROL_FORGET      /* no actor lives that moved from a number */
 };
 
@@ -233,6 +235,14 @@ struct rgi_watchers {
     struct rgm_watcher *start[RGI_WATCH_START];
 };
 
+/* ---- places of reusable timers: actors/timer.c ---- */
+
+struct rgi_timer_places {
+    struct rgi_timer_place_entry *entries;
+    uint32_t size;
+    uint32_t first_free; /* 1 + number; 0: none */
+};
+
 /* ---- the idle spinner: actors/spinner.c ---- */
 
 struct rgi_spinner {
@@ -336,6 +346,8 @@ struct rgm_worker {
     struct rgm_provider *provider;
     struct rgi_timers *timers;
     struct rgm_link due;
+    uint32_t timers_held; /* sleeps that are out, and places taken */
+    struct rgi_timer_places timer_places;
     struct rgm_link deadlines; /* asked, and their timers not armed yet */
     struct rgm_turn turn; /* completions collected, not delivered */
     uint32_t operations_out;
@@ -773,6 +785,13 @@ void rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request);
 /* Complete a request of this worker's without its having been anywhere. */
 void rgi_request_fail(struct rgm_worker *worker, struct rgm_request *request,
                       int status);
+/* Send by no lane: what there is a bounded number of. As rgm_send_message. */
+int rgi_send_uncharged(struct rgm_actor *self, struct rgm_address to,
+                       struct rgm_message *message);
+/* Charge a message to the lane of what is answered late; all of a send but that
+ * it is posted. */
+int rgi_send_begin(struct rgm_actor *self, struct rgm_address to,
+                   struct rgm_message *message);
 /* Ask by no lane: for what others wait for, and whose number is bounded. */
 void rgi_ask_uncharged(struct rgm_actor *self, struct rgm_request *request,
                        rgm_answer_function *answer);
@@ -837,6 +856,9 @@ int rgi_names_init(struct rgm_worker *worker);
 void rgi_names_deinit(struct rgm_worker *worker);
 /* How many can be found; for tests. Cost: the whole table. */
 uint32_t rgi_names_count(const struct rgm_worker *worker);
+/* The one with that number, or NULL. */
+struct rgm_operation *rgi_name_find(const struct rgm_worker *worker,
+                                    uint64_t number);
 /* It has a number, and is begun: it can be found. */
 void rgi_name_add(struct rgm_worker *worker, struct rgm_operation *operation);
 /* An operation leaves for another worker: it gets a number. Returns: whether it
@@ -868,7 +890,8 @@ rgi_name_remove(struct rgm_operation *operation)
 enum rgi_timer_kind {
     RGI_TIMER_SLEEP,
     RGI_TIMER_DEADLINE,
-    RGI_TIMER_TIMEOUT
+    RGI_TIMER_TIMEOUT,
+    RGI_TIMER_REUSED
 };
 
 /* What no other runtime's deadlines have. */
@@ -907,6 +930,22 @@ void rgi_timeout_cancel(struct rgm_worker *worker,
 void rgi_timeout_abandoned(struct rgm_worker *worker,
                            struct rgm_operation *operation);
 
+/* ---- timer.c ---- */
+
+/* Whether one more may wait for time here. */
+bool rgi_timer_has_room(const struct rgm_worker *worker);
+/* All places are given up; the worker has ended. */
+void rgi_timer_places_forget(struct rgm_worker *worker);
+/* A wait or a release. Returns: as rgi_acquire_start. */
+int rgi_timer_start(struct rgm_worker *worker,
+                    struct rgm_operation *operation);
+/* A sleep or a wait is over. */
+void rgi_timer_home(struct rgm_worker *worker,
+                    struct rgm_operation *operation);
+/* A request was given up: if it is a wait, it ends, and so does its timer. */
+void rgi_timer_abandoned(struct rgm_worker *worker,
+                         struct rgm_request *request);
+
 /* ---- scope.c ---- */
 
 /* May this actor ask in the scope? 0, -EINVAL, or -ECANCELED. */
@@ -926,6 +965,16 @@ void rgi_family_ends(struct rgm_worker *worker, struct rgm_message *message);
 void rgi_family_leave(struct rgm_request *child);
 
 /* ---- operations.c ---- */
+
+/* What of a sleep or a reusable timer the worker's queue has. */
+static inline struct rgi_timer *
+rgi_timer_armed(struct rgm_timer *timer)
+{
+    _Static_assert(sizeof(struct rgi_timer) <=
+                       sizeof(((struct rgm_timer *)0)->armed),
+                   "a timer has room for what is armed");
+    return (struct rgi_timer *)(void *)timer->armed;
+}
 
 /* Let a sleep end at another time: 0, -ESRCH when it has ended, -EINVAL when it
  * is none. */

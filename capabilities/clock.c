@@ -21,6 +21,15 @@ const struct rgm_message_type rgi_type_sleep = {
     .late = 1,
 };
 
+/* Prepared by actors/timer.c, which knows runtimes. */
+const struct rgm_message_type rgi_type_timer = {
+    .name = "rgm_timer",
+    .size_bytes = sizeof(struct rgm_timer),
+    .header_offset = offsetof(struct rgm_request, message),
+    .kind = RGM_KIND_OPERATION,
+    .late = 1,
+};
+
 static void
 sleep_prepare(struct rgm_sleep *sleep, struct rgm_address where)
 {

@@ -20,13 +20,21 @@ enum rgi_job_phase {
     RGI_JOB_DONE /* its node is on its way to the worker */
 };
 
+/* Each kind of job has threads and places of its own. */
+enum rgi_job_kind {
+    RGI_JOB_ORDINARY,
+    RGI_JOB_CLEANUP,
+    RGI_JOB_LOOKUP, /* of a name */
+    RGI_JOB_KINDS_COUNT
+};
+
 /* Lies in job->place, which is declared as words: may_alias. */
 struct __attribute__((may_alias)) rgi_job_place {
     struct rgm_message node; /* brings the job back to its worker */
     void *worker;
     int32_t status; /* of the admission */
     uint8_t phase;  /* enum rgi_job_phase */
-    bool cleanup;
+    uint8_t kind;   /* enum rgi_job_kind */
     uint32_t cancelled; /* atomic: job-cancelled */
 };
 

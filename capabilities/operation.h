@@ -24,10 +24,12 @@
 #include <ringmail/file.h>
 #include <ringmail/provider.h>
 #include <ringmail/stream.h>
+#include <ringmail/timer.h>
 #include <ringmail/transfer.h>
 
 /* What each capability's request is to the runtime. */
 extern const struct rgm_message_type rgi_type_sleep;
+extern const struct rgm_message_type rgi_type_timer;
 extern const struct rgm_message_type rgi_type_acquire;
 extern const struct rgm_message_type rgi_type_listen;
 extern const struct rgm_message_type rgi_type_accept;
@@ -119,7 +121,8 @@ void rgi_operation_cancel(struct rgm_operation *operation,
                           struct rgm_provider *provider);
 
 #define RGI_OWN_KIND_BITS                                                     \
-    (UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE |            \
+    (UINT64_C(1) << RGM_OP_TIMER |                                            \
+     UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE |            \
      UINT64_C(1) << RGM_OP_RESIZE | UINT64_C(1) << RGM_OP_JOB |               \
      UINT64_C(1) << RGM_OP_LEASE_HOLDERS | UINT64_C(1) << RGM_OP_CANCEL |     \
      UINT64_C(1) << RGM_OP_RETIME | UINT64_C(1) << RGM_OP_TIMEOUT |           \

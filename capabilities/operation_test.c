@@ -94,7 +94,8 @@ static void
 types_describe_their_records(void)
 {
     const struct rgm_message_type *types[] = {
-        &rgi_type_sleep, &rgi_type_listen,      &rgi_type_accept,
+        &rgi_type_timer, &rgi_type_sleep,
+        &rgi_type_listen,      &rgi_type_accept,
         &rgi_type_connect, &rgi_type_read,      &rgi_type_read_pooled,
         &rgi_type_write, &rgi_type_send_file,
         &rgi_type_shutdown, &rgi_type_close,

@@ -244,6 +244,7 @@ rgm_resolve_name(struct rgm_resolve *resolve, struct rgm_address where,
     rgi_operation_prepare(&resolve->operation, RGM_OP_JOB, &resolve_type,
                           where);
     resolve->job.run = look_up;
+    resolve->job.lookup = true;
     resolve->host = host;
     resolve->service = service;
     if (hints != NULL)

@@ -209,6 +209,69 @@ prw_09_end_waits_for_no_child(struct stage *stage)
     child_end(child);
 }
 
+/* ---- several owners, and the program itself, wait for children at once ---- */
+
+#define OWNERS 4
+#define CHILDREN_MAX 100
+
+static uint32_t
+children_each(void)
+{
+    return rgi_scale_is_full() ? CHILDREN_MAX : CHILDREN_MAX / 5;
+}
+
+/* Children that are none of the runtime's business. */
+static void *
+wait_for_ones_own(void *argument)
+{
+    uint32_t count = children_each();
+
+    (void)argument;
+    for (uint32_t i = 0; i < count; i++) {
+        pid_t child = child_start((int)(i % 100) + 100, false);
+        int status = 0;
+
+        rgi_check(waitpid(child, &status, 0) == child);
+        rgi_check(WIFEXITED(status) &&
+                  WEXITSTATUS(status) == (int)(i % 100) + 100);
+    }
+    return NULL;
+}
+
+void
+field_b82_each_end_reaches_its_owner_once(struct stage *stage)
+{
+    static struct child_step waits[OWNERS][CHILDREN_MAX];
+    static pid_t children[OWNERS][CHILDREN_MAX];
+    uint32_t count = children_each();
+    pthread_t thread;
+
+    stage->options.workers = OWNERS;
+    stage_open(stage);
+    rgi_check(pthread_create(&thread, NULL, wait_for_ones_own, NULL) == 0);
+    for (uint32_t i = 0; i < count * OWNERS; i++) {
+        uint32_t owner = i % OWNERS, number = i / OWNERS;
+        struct child_step *wait = &waits[owner][number];
+
+        children[owner][number] = child_start((int)number, false);
+        step_clear(wait);
+        rgm_child_wait(&wait->op, rgm_worker_address(owner), RGM_CHILD_PROCESS,
+                       children[owner][number], 0);
+        stage_begin_on(stage, owner, wait);
+    }
+    for (uint32_t i = 0; i < count * OWNERS; i++) {
+        uint32_t owner = i % OWNERS, number = i / OWNERS;
+
+        rgi_check(stage_end(stage, &waits[owner][number]) == 0);
+        rgi_check(stage_answers(stage, &waits[owner][number]) == 1);
+        rgi_check(tells(&waits[owner][number].op, children[owner][number],
+                        RGM_CHILD_HAS_EXITED, (int)number));
+    }
+    rgi_check(pthread_join(thread, NULL) == 0);
+    rgi_check(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* no zombie */
+    stage_close(stage);
+}
+
 void
 child_waits_are_checked_and_leave_nothing(struct stage *stage)
 {

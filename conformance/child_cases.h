@@ -15,6 +15,7 @@
     X(suite, prw_07_one_of_two_waits_gets_the_child)                           \
     X(suite, prw_08_end_leaves_the_child_to_the_program)                       \
     X(suite, prw_09_end_waits_for_no_child)                                    \
+    X(suite, field_b82_each_end_reaches_its_owner_once)                        \
     X(suite, child_waits_are_checked_and_leave_nothing)
 
 CHILD_CASES(CONFORM_DECLARE, child)

@@ -7,6 +7,8 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "conformance/resolver_shim.h"
 #include "conformance/shim.h"
@@ -87,7 +89,7 @@ res_01_queued_look_up_can_be_cancelled(struct stage *stage)
     struct resolve_step first = {0};
     struct resolve_step second = {0};
 
-    stage->options.job_threads = 1;
+    stage->options.resolve_threads = 1;
     stage_open(stage);
     shim_resolver_gate_shut();
     rgm_resolve_name(&first.op, HERE, "127.0.0.1", NULL, NULL);
@@ -262,7 +264,7 @@ res_06_cancelled_look_up_ends_with_its_call(struct stage *stage)
     struct resolve_step cancelled = {0};
     struct resolve_step next = {0};
 
-    stage->options.job_threads = 1;
+    stage->options.resolve_threads = 1;
     stage->options.jobs_max = 1;
     stage_open(stage);
     shim_resolver_gate_shut();
@@ -343,4 +345,69 @@ res_07_arrays_are_lists_too(struct stage *stage)
     resolved = rgm_resolved_of(NULL, 0);
     rgi_check(!rgm_resolved_next(&resolved, &entry));
     rgm_resolved_drop(&resolved);
+}
+
+/* ---- a name server that does not answer ---- */
+
+#define LOOK_UPS 100
+#define FILE_JOBS 20
+
+STEP(job_step, rgm_job);
+
+static int64_t
+write_and_read(struct rgm_job *job)
+{
+    char path[] = "/tmp/ringmail-b82-XXXXXX";
+    char bytes[4] = "";
+    int fd = mkstemp(path);
+
+    (void)job;
+    rgi_check(fd >= 0 && unlink(path) == 0);
+    rgi_check(write(fd, "abc", 4) == 4 && pread(fd, bytes, 4, 0) == 4);
+    rgi_check(close(fd) == 0);
+    return strcmp(bytes, "abc") == 0;
+}
+
+static void
+work_with_files(struct stage *stage)
+{
+    static struct job_step jobs[FILE_JOBS];
+
+    for (uint32_t i = 0; i < FILE_JOBS; i++) {
+        step_clear(&jobs[i]);
+        rgm_job_run(&jobs[i].op, rgm_worker_address(i % 4), write_and_read);
+        stage_begin_on(stage, i % 4, &jobs[i]);
+    }
+    for (uint32_t i = 0; i < FILE_JOBS; i++) {
+        rgi_check(stage_end(stage, &jobs[i]) == 0);
+        rgi_check(jobs[i].op.result == 1);
+    }
+}
+
+void
+field_b82_look_ups_delay_nobody_else(struct stage *stage)
+{
+    static struct resolve_step look_ups[LOOK_UPS];
+    unsigned before = shim_resolver_lookups();
+
+    stage->options.workers = 4;
+    stage_open(stage);
+    shim_resolver_gate_shut();
+    for (uint32_t i = 0; i < LOOK_UPS; i++) {
+        step_clear(&look_ups[i]);
+        rgm_resolve_name(&look_ups[i].op, rgm_worker_address(i % 4),
+                         "127.0.0.1", NULL, NULL);
+        stage_begin_on(stage, i % 4, &look_ups[i]);
+    }
+    shim_resolver_gate_await(RGM_RESOLVE_THREADS_DEFAULT);
+    work_with_files(stage); /* with all look-ups where they are */
+    rgi_check(shim_resolver_lookups() - before == RGM_RESOLVE_THREADS_DEFAULT);
+    for (uint32_t i = 0; i < LOOK_UPS; i++)
+        rgi_check(stage_is_out(stage, &look_ups[i]));
+    shim_resolver_gate_open();
+    for (uint32_t i = 0; i < LOOK_UPS; i++) {
+        rgi_check(stage_end(stage, &look_ups[i]) == 0);
+        rgm_resolved_drop(&look_ups[i].op.resolved);
+    }
+    stage_close(stage);
 }

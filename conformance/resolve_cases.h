@@ -16,7 +16,8 @@
     X(suite, res_05_errors_say_who_failed)                                     \
     X(suite, res_06_cancelled_look_up_ends_with_its_call)                      \
     X(suite, res_07_lists_are_shared_between_threads)                          \
-    X(suite, res_07_arrays_are_lists_too)
+    X(suite, res_07_arrays_are_lists_too)                                      \
+    X(suite, field_b82_look_ups_delay_nobody_else)
 
 RESOLVE_CASES(CONFORM_DECLARE, resolve)
 

@@ -22,6 +22,8 @@
 #include "conformance/resolve_cases.h"
 #include "conformance/send_file_cases.h"
 #include "conformance/shutdown_cases.h"
+#include "conformance/signal_cases.h"
+#include "conformance/timer_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 #include "conformance/transfer_cases.h"
@@ -49,6 +51,8 @@
     RING_CASES(X, ring_only)                                                   \
     SEND_FILE_CASES(X, ring_send_file)                                         \
     SHUTDOWN_CASES(X, ring_shutdown)                                           \
+    SIGNAL_CASES(X, ring_signal)                                               \
+    TIMER_CASES(X, ring_timer)                                                 \
     STREAM_CASES(X, ring_stream)                                               \
     SOCKET_CASES(X, ring_socket)                                               \
     TRANSFER_CASES(X, ring_transfer)                                           \

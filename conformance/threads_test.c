@@ -20,6 +20,8 @@
 #include "conformance/resolve_cases.h"
 #include "conformance/send_file_cases.h"
 #include "conformance/shutdown_cases.h"
+#include "conformance/signal_cases.h"
+#include "conformance/timer_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
 #include "conformance/reentrancy_cases.h"
@@ -48,6 +50,8 @@
     POOLED_CASES(X, threads_pooled)                                            \
     SEND_FILE_CASES(X, threads_send_file)                                      \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \
+    SIGNAL_CASES(X, threads_signal)                                            \
+    TIMER_CASES(X, threads_timer)                                              \
     THREADS_CASES(X, threads_only)                                             \
     STREAM_CASES(X, threads_stream)                                            \
     SOCKET_CASES(X, threads_socket)                                            \

@@ -15,6 +15,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 
 GUARD_S = 100  # against hanging; nothing is measured by it
 BIN = sys.argv[1]
@@ -128,6 +129,61 @@ def datagrams():
     print("ok udp_echo", flush=True)
 
 
+def supervise(*words):
+    process = subprocess.Popen([os.path.join(BIN, "supervise"), *words],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    atexit.register(process.kill)
+    return process
+
+
+def supervises():
+    """Failures are started again, so often; signals are handed on."""
+    # Twice it fails, then it is well: the file says how often it ran.
+    with tempfile.TemporaryDirectory() as directory:
+        runs_file = os.path.join(directory, "runs")
+        script = f'echo x >>{runs_file}; test $(wc -l <{runs_file}) -ge 3'
+        keeper = supervise("--pause-ms", "1", "sh", "-c", script)
+        said, errors = keeper.communicate(timeout=GUARD_S)
+        check(keeper.returncode == 0 and not errors, keeper.returncode, errors)
+        check(said.count("sh is ") == 3, said)
+        check("sh again in 1 ms" in said and "sh again in 2 ms" in said, said)
+    # The limit: once, and twice more; then its status is ours.
+    keeper = supervise("--restarts", "2", "--pause-ms", "1", "sh", "-c",
+                       "exit 7")
+    said, _ = keeper.communicate(timeout=GUARD_S)
+    check(keeper.returncode == 7 and said.count("sh is ") == 3, said)
+    # A crash is a failure, too.
+    keeper = supervise("--restarts", "0", "sh", "-c", "kill -9 $$")
+    said, _ = keeper.communicate(timeout=GUARD_S)
+    check(keeper.returncode == 128 + 9 and "signal 9" in said, said)
+    # Two of them get the signal, and end each in its way.
+    waits = ("import signal, sys\n"
+             "signal.signal(signal.SIGTERM, lambda *_: sys.exit({}))\n"
+             "print('ready', flush=True)\n"
+             "signal.pause()")
+    keeper = supervise(sys.executable, "-c", waits.format(3), "--",
+                       sys.executable, "-c", waits.format(0))
+    ready = 0
+    while ready < 2:
+        ready += keeper.stdout.readline() == "ready\n"
+    keeper.send_signal(signal.SIGTERM)
+    said, _ = keeper.communicate(timeout=GUARD_S)
+    check(keeper.returncode == 3 and "status 3" in said and
+          "status 0" in said and "again" not in said, said)
+    # In a pause nothing runs, and it ends at once.
+    keeper = supervise("--pause-ms", "3600000", "false")
+    while "again" not in keeper.stdout.readline():
+        pass
+    keeper.send_signal(signal.SIGINT)
+    keeper.communicate(timeout=GUARD_S)
+    check(keeper.returncode == 128 + 2, keeper.returncode)
+    keeper = supervise("no-such-program-anywhere")
+    _, errors = keeper.communicate(timeout=GUARD_S)
+    check(keeper.returncode == 127 and "cannot start" in errors, errors)
+    print("ok supervise", flush=True)
+
+
 def resolves():
     """A numeric name becomes its address; no name is an error."""
     for words, wanted in ((("127.0.0.1", "80"), "127.0.0.1:80\n"),
@@ -148,6 +204,7 @@ runs("sharded_counter", r"0 failed, total 499500")
 runs("named", r"^adder adds up to 100\nthe sum is 5050\n$")
 runs("supervised", r"(?s)^42 / 6: answered\n42 / 0: failed\n42 / 6: answered\n"
      r".*gave up: fault, dividing 42")
+supervises()
 echoes("ring")
 echoes("threads")
 datagrams()

@@ -10,15 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rgm_runtime *runtime;
-
-static void
-on_signal(int number)
-{
-    (void)number;
-    rgm_runtime_stop(runtime); /* may be called from a signal handler */
-}
-
 struct rgm_pool *
 serve_pool(void)
 {
@@ -43,7 +34,8 @@ serve(int argc, char **argv, const struct rgm_behaviour *connection)
 {
     struct rgm_runtime_options options = {0};
     struct acceptor_options accept = {.connection = connection, .first = true};
-    struct sigaction action = {.sa_handler = on_signal};
+    struct rgm_signal_guard guards[2] = {{NULL}, {NULL}};
+    struct rgm_runtime *runtime = NULL;
     int status;
 
     if (argc > 2)
@@ -55,16 +47,22 @@ serve(int argc, char **argv, const struct rgm_behaviour *connection)
         &accept.endpoint);
     if (status == 0)
         status = rgm_runtime_create(&options, &runtime);
+    if (status == 0)
+        status = rgm_signal_stop(runtime, SIGTERM, &guards[0]);
+    if (status == 0)
+        status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
     if (status != 0) {
         fprintf(stderr, "cannot start: error %d\n", -status);
+        rgm_signal_drop(&guards[0]);
+        (void)rgm_runtime_destroy(runtime);
         return 2;
     }
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
     status = rgm_runtime_run(runtime, &acceptor_behaviour, &accept);
     if (status != 0)
         fprintf(stderr, "stopped: error %d %s\n", -status,
                 rgm_runtime_error(runtime));
+    for (int i = 0; i < 2; i++)
+        rgm_signal_drop(&guards[i]);
     (void)rgm_runtime_destroy(runtime);
     return status == 0 ? 0 : 1;
 }

@@ -120,32 +120,27 @@ static const struct rgm_behaviour echo_behaviour = {
     .stopped = RGM_DO(echo, echo_stopped),
 };
 
-static struct rgm_runtime *runtime;
-
-static void
-on_signal(int number)
-{
-    (void)number;
-    rgm_runtime_stop(runtime);
-}
-
 int
 main(int argc, char **argv)
 {
     const struct rgm_runtime_options options = {.workers = 1};
     unsigned long port = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+    struct rgm_signal_guard guards[2];
+    struct rgm_runtime *runtime;
     struct rgm_endpoint local;
     int status;
 
     if (port > UINT16_MAX ||
         rgm_endpoint_parse("127.0.0.1", (uint16_t)port, &local) != 0 ||
-        rgm_runtime_create(&options, &runtime) != 0)
+        rgm_runtime_create(&options, &runtime) != 0 ||
+        rgm_signal_stop(runtime, SIGTERM, &guards[0]) != 0 ||
+        rgm_signal_stop(runtime, SIGINT, &guards[1]) != 0)
         return 1;
-    signal(SIGTERM, on_signal);
-    signal(SIGINT, on_signal);
     status = rgm_runtime_run(runtime, &echo_behaviour, &local);
     if (status != 0)
         fprintf(stderr, "%s\n", rgm_runtime_error(runtime));
+    for (int i = 0; i < 2; i++)
+        rgm_signal_drop(&guards[i]);
     (void)rgm_runtime_destroy(runtime);
     return status == 0 ? 0 : 1;
 }

@@ -46,9 +46,10 @@ BANNED_LIBRARY = [
      r"posix_memalign)", ("base/memory.c",),
      "use rgi_alloc and rgi_free of base/memory.h"),
     (r"(pthread_mutex_\w+|pthread_cond_\w+|pthread_rwlock_\w+|mtx_\w+|cnd_\w+)",
-     ("capabilities/threads/", "capabilities/scripted/", "actors/jobs.c"),
+     ("capabilities/threads/", "capabilities/scripted/", "actors/jobs.c",
+      "actors/signals.c"),
      "locks live where threads that may block meet: capabilities/threads, "
-     "capabilities/scripted and actors/jobs.c"),
+     "capabilities/scripted, actors/jobs.c and actors/signals.c"),
     (r"(printf|puts|putchar|perror)", (), "a library prints nothing"),
     (r"(fprintf|fputs|vfprintf)", ("base/assert.h", "base/cases.h"),
      "a library prints nothing"),

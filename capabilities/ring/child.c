@@ -41,6 +41,7 @@ child_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
     struct rgi_task *task = rgi_task_of(operation);
 
     task->fd = -1;
+    wait->watched = false;
     memset(wait->info, 0, sizeof(wait->info));
     if (!has_entry(p) && can_be_watched(wait)) {
         task->fd = (int)syscall(SYS_pidfd_open, wait->id, 0);
@@ -81,11 +82,21 @@ child_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
 static int
 look(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
-    int status = rgi_child_look(rgi_child_of(operation));
+    struct rgm_child_wait *wait = rgi_child_of(operation);
+    int status = rgi_child_look(wait);
 
-    if (status == -EAGAIN)
-        return rgi_task_of(operation)->fd >= 0 ? RGI_STEP_INPUT
-                                               : RGI_STEP_PAUSE;
+    if (status == -EAGAIN && rgi_task_of(operation)->fd >= 0 &&
+        !wait->watched) {
+        wait->watched = true;
+        return RGI_STEP_INPUT;
+    }
+    /* What its descriptor says is advice: a child that is traced, say, has ended
+     * and cannot be reaped yet. It would say so again at once, so from here on
+     * there are looks. */
+    if (status == -EAGAIN) {
+        child_undo(p, operation);
+        return RGI_STEP_PAUSE;
+    }
     if (status == 0)
         child_undo(p, operation);
     return status == -EINTR ? RGI_STEP_ATTEMPT : status;

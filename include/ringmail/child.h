@@ -44,7 +44,8 @@ struct rgm_child_wait {
     RGM_OPERATION_HEAD;
     uint8_t select; /* enum rgm_child_select */
     uint8_t event;  /* when home with 0: enum rgm_child_event */
-    uint16_t reserved;
+    bool watched; /* the provider's */
+    uint8_t reserved;
     uint32_t flags; /* enum rgm_child_flag */
     int32_t id;
     int32_t process; /* when home with 0: which child */

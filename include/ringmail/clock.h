@@ -19,7 +19,8 @@ extern "C" {
 /* A sleep. Its answer's status: 0 when the time has come, -ECANCELED when it
  * was cancelled (or its actor stopped) before, -EPIPE when it was asked of
  * another worker and that one stops, -ESRCH when there is no such worker,
- * -EINVAL when the duration overflows the clock. */
+ * -EINVAL when the duration overflows the clock, -EAGAIN when the worker has as
+ * many timers as the option timers_max lets it. */
 struct rgm_sleep {
     RGM_OPERATION_HEAD;
     uint64_t duration_ns; /* counted from the ask, not from the preparation */

@@ -50,7 +50,8 @@
     X(kept, "requests kept now")                                              \
     X(in_flight, "operations out now")                                        \
     X(ready, "actors ready now")                                              \
-    X(leases, "worker leases held now")
+    X(leases, "worker leases held now")                                       \
+    X(timers, "sleeps out and timers registered now")
 
 #define RGM_COUNTER_FIELD_(name, text) uint64_t name;
 struct rgm_counters {

@@ -55,6 +55,7 @@ struct rgm_job {
     RGM_OPERATION_HEAD;
     rgm_job_function *run;
     bool cleanup;    /* set after preparing: use the clean-up thread */
+    bool lookup;     /* the runtime's: it is of a name; see resolve.h */
     bool ran;        /* when home: the function was called */
     int64_t result;  /* when home with 0: what it returned */
     void *fault;     /* when home: what rgm_job_fault was given; else NULL */

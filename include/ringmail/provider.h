@@ -78,6 +78,7 @@ enum rgm_operation_kind {
     RGM_OP_EXACT,
     RGM_OP_READER_CLOSE,
     RGM_OP_JOB, /* the runtime's own: its pool of threads */
+    RGM_OP_TIMER, /* the worker's own, too */
     RGM_OP_KINDS_COUNT
 };
 

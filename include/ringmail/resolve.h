@@ -4,7 +4,9 @@
 
 /*
  * resolve.h - names of hosts and services become addresses: getaddrinfo(3), as
- * a job (job.h): it blocks a thread of the pool and no worker.
+ * a job (job.h): it blocks a thread and no worker. Look-ups have threads of their
+ * own (the option resolve_threads) and places of their own, as many as jobs have:
+ * a name server that does not answer delays other look-ups, and nothing else.
  *
  *     rgm_resolve_name(&resolve, rgm_here(self), "example.org", "https", NULL);
  *     rgm_ask(self, &resolve, RGM_REPLY(client, rgm_resolve, on_resolved));
@@ -83,6 +85,8 @@ struct rgm_resolve_hints {
     bool passive;        /* no host: any address, to listen on */
     bool configured;     /* families this machine has addresses of */
 };
+
+#define RGM_RESOLVE_THREADS_DEFAULT 4 /* and at most RGM_JOB_THREADS_MAX */
 
 enum rgm_resolve_code {
     RGM_RESOLVE_OK,

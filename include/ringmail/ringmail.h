@@ -33,6 +33,7 @@
 #include <ringmail/send_file.h>
 #include <ringmail/shards.h>
 #include <ringmail/scripted.h>
+#include <ringmail/signal.h>
 #include <ringmail/stepper.h>
 #include <ringmail/stop.h>
 #include <ringmail/stream.h>
@@ -41,6 +42,7 @@
 #include <ringmail/supervisor.h>
 #include <ringmail/task.h>
 #include <ringmail/transfer.h>
+#include <ringmail/timer.h>
 #include <ringmail/watch.h>
 
 #endif /* RINGMAIL_H */

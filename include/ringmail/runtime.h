@@ -79,7 +79,16 @@ struct rgm_runtime_options {
      * built with RGI_SLOW_ASSERTS only (the dev, asan and tsan presets); NULL:
      * nobody looks. Thread: a worker's, about to sleep; no verbs. */
     void (*on_circle)(const char *text);
+    /* Threads of look-ups of names (resolve.h), and so how many run at once.
+     * Default 4, up to 256. */
+    uint32_t resolve_threads;
+    /* How much may wait for time at once, on each worker (timer.h). Default
+     * RGM_TIMERS_DEFAULT, up to RGM_TIMERS_MAX. */
+    uint32_t timers_max;
 };
+
+#define RGM_TIMERS_DEFAULT (UINT32_C(1) << 22)
+#define RGM_TIMERS_MAX (UINT32_C(1) << 30)
 
 #define RGM_SPIN_OFF UINT32_MAX
 
@@ -175,6 +184,12 @@ RGM_API int rgm_runtime_stop_actor(struct rgm_runtime *runtime,
     rgm_call_request((runtime), &(record)->request)
 RGM_API RGM_MUST_USE int rgm_call_request(struct rgm_runtime *runtime,
                                           struct rgm_request *request);
+
+/*
+ * The address of one of the workers that take placements, each in its turn: where
+ * a plain thread may ask for what any worker can do. Thread: any.
+ */
+RGM_API struct rgm_address rgm_runtime_any(struct rgm_runtime *runtime);
 
 /* How many workers take placements, and which (bit i is worker i); how many
  * threads there are, those of retiring workers included. Thread: any. */

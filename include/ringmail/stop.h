@@ -39,11 +39,12 @@ enum rgm_blocker_kind {
     RGM_BLOCKER_SLOT,      /* slot numbers lent for spawning, not yet back */
     RGM_BLOCKER_LEASE,     /* worker leases */
     RGM_BLOCKER_GUEST,     /* open guests: they keep only destroy from freeing */
+    RGM_BLOCKER_SIGNAL,    /* a function called for a signal has not returned */
     RGM_BLOCKER_KINDS_COUNT
 };
 
 struct rgm_blocker {
-    uint32_t worker; /* RGM_ANY_WORKER: of none (guests) */
+    uint32_t worker; /* RGM_ANY_WORKER: of none (guests, signals) */
     enum rgm_blocker_kind kind;
     uint64_t count;
     uint64_t age_ns; /* for how long, since the stop, there has been one */

@@ -181,31 +181,18 @@ die(const char *what, int status)
     exit(1);
 }
 
-static volatile sig_atomic_t stopping;
+static struct rgm_signal_guard guards[2];
 
+/* A signal that comes before somebody is told of it waits. */
 static void
-on_signal(int number)
+signals_block(void)
 {
-    (void)number;
-    stopping = 1;
-    rgm_runtime_stop(runtime);
-}
-
-/* Workers are started with the signals blocked, so only this thread gets them,
- * and only while it waits for them. */
-static void
-signals_setup(sigset_t *ret_before)
-{
-    struct sigaction action = {.sa_handler = on_signal};
     sigset_t set;
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
-    sigprocmask(SIG_BLOCK, &set, ret_before);
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
+    sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static void
@@ -215,6 +202,11 @@ start_runtime(const struct options *options)
 
     if (status != 0)
         die("cannot make the workers", status);
+    status = rgm_signal_stop(runtime, SIGTERM, &guards[0]);
+    if (status == 0)
+        status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
+    if (status != 0)
+        die("cannot hear signals", status);
     status = rgm_runtime_start(runtime);
     if (status != 0) {
         fprintf(stderr, "ringmail-kv: %s\n", rgm_runtime_error(runtime));
@@ -339,14 +331,13 @@ main(int argc, char **argv)
                    LIMIT_GRACE_NS},
     };
     struct rgm_listener listeners[RGM_WORKERS_MAX] = {0};
-    sigset_t before;
     int status = parse_options(argc, argv, &options);
     uint32_t workers_count;
 
     if (status >= 0)
         return status;
     plan_setup();
-    signals_setup(&before);
+    signals_block();
     start_runtime(&options);
     make_cluster(&options);
     workers_count = roster.members_count;
@@ -354,11 +345,9 @@ main(int argc, char **argv)
     spawn_all(listeners);
     say_where(workers_count);
 
-    /* The server's last act is a signal, so this ends also when the workers
-     * stop by themselves. */
-    while (!stopping)
-        sigsuspend(&before);
     status = rgm_runtime_wait(runtime);
+    for (int i = 0; i < 2; i++)
+        rgm_signal_drop(&guards[i]);
     rgm_runtime_destroy(runtime);
     for (uint32_t i = 0; i < RGM_WORKERS_MAX; i++) {
         output_close(&cluster.workers[i]);

@@ -6,11 +6,7 @@
  * A shard may not stop while a connection anywhere may still ask it. So shards
  * and sequencer do nothing when they hear that the server stops; they are
  * stopped here, when the last acceptor has said that its connections are gone.
- * Whatever began it, the end is a signal to the process, for who waits there.
  */
-
-#include <signal.h>
-#include <unistd.h>
 
 #include "samples/kv/server.h"
 
@@ -22,7 +18,6 @@ struct server {
 
 RGM_FACTORY(server, cluster, server_make);
 RGM_HOOK(server, server_retiring);
-RGM_HOOK(server, server_stopped);
 RGM_HANDLER(server, retired, server_retired);
 
 static const struct rgm_handler server_handlers[] = {
@@ -35,7 +30,6 @@ const struct rgm_behaviour server_behaviour = {
     RGM_HANDLERS(server_handlers),
     .factory = RGM_MAKE(server, server_make),
     .retiring = RGM_DO(server, server_retiring),
-    .stopped = RGM_DO(server, server_stopped),
 };
 
 static int
@@ -49,13 +43,6 @@ static void
 server_retiring(struct server *self)
 {
     (void)self; /* the acceptors tell when it is time */
-}
-
-static void
-server_stopped(struct server *self)
-{
-    (void)self;
-    kill(getpid(), SIGTERM);
 }
 
 static void
