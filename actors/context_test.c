@@ -388,6 +388,7 @@ met_06_what_is_written_can_be_read_back(void)
     struct rgm_metrics_options options = {
         .prefix = "my:app", .labels = labels, .labels_count = 2};
     static char text[65536];
+    static const struct script idle = {.started = NULL};
     struct rgm_runtime *runtime;
     struct rgm_address address;
     unsigned seen = 0, heads = 0;
@@ -398,8 +399,7 @@ met_06_what_is_written_can_be_read_back(void)
     runtime = rig_make(2);
     rgi_check(rgm_runtime_start(runtime) == 0);
     for (unsigned i = 0; i < 10; i++)
-        rgi_check(rgm_runtime_spawn(runtime, i % 2, &robot_behaviour,
-                                    &(struct script){.started = NULL},
+        rgi_check(rgm_runtime_spawn(runtime, i % 2, &robot_behaviour, &idle,
                                     &address) == 0);
     rgm_runtime_stop(runtime);
     rgi_check(rgm_runtime_wait(runtime) == 0); /* nothing changes any more */

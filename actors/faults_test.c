@@ -1241,6 +1241,73 @@ the_nth_call_of_an_operation_finds_no_memory(void)
         }
 }
 
+/* A driver of the class below, counted. */
+static const struct rgm_provider_class *counted_class;
+static atomic_int counted_open;
+
+static int
+counted_open_one(const struct rgm_provider_options *options,
+                 struct rgm_provider **ret_provider, char *why,
+                 size_t why_size)
+{
+    int status = counted_class->open(options, ret_provider, why, why_size);
+
+    atomic_fetch_add(&counted_open, status == 0);
+    return status;
+}
+
+static void
+counted_close_one(struct rgm_provider *provider)
+{
+    atomic_fetch_sub(&counted_open, 1);
+    counted_class->close(provider);
+}
+
+/* Returns: whether a thread was missing. */
+static bool
+start_without_the_nth_thread(long nth)
+{
+    struct rgm_provider_class class = {.name = "counted",
+                                       .open = counted_open_one,
+                                       .close = counted_close_one,
+                                       .kinds = counted_class->kinds};
+    struct rgm_runtime_options options = {.workers = 4, .provider = &class};
+    struct rgm_runtime *runtime;
+    unsigned open = descriptors();
+    bool missing;
+    int status;
+
+    rgi_check(rgm_runtime_create(&options, &runtime) == 0);
+    fault_plan(FAULT_BIT(FAULT_THREAD), nth, EAGAIN, false);
+    status = rgm_runtime_start(runtime);
+    missing = fault_end();
+    rgi_check(status == (missing ? -EAGAIN : 0));
+    if (missing) /* closed by now, and not only in the end */
+        rgi_check(atomic_load(&counted_open) == 0);
+    rgm_runtime_stop(runtime);
+    rgi_check(rgm_runtime_wait(runtime) == 0);
+    rgi_check(atomic_load(&counted_open) == 0);
+    rgi_check(rgm_runtime_destroy(runtime) == 0);
+    rgi_check(descriptors() == open);
+    return missing;
+}
+
+static void
+cmp_03_a_thread_that_cannot_be_made_closes_all_drivers(void)
+{
+    static const struct rgm_provider_class *const providers[] = {
+        &rgm_provider_ring, &rgm_provider_threads};
+
+    for (unsigned p = 0; p < 2; p++) {
+        long nth = 1;
+
+        counted_class = providers[p];
+        while (start_without_the_nth_thread(nth))
+            nth++;
+        rgi_check(nth > 4);
+    }
+}
+
 /* Last: a ring that fails for good leaves memory behind. */
 #define CASES(X)                                                               \
     X(faults, the_nth_allocation_fails_on_ring)                                \
@@ -1250,6 +1317,7 @@ the_nth_call_of_an_operation_finds_no_memory(void)
     X(faults, field_b61_the_nth_enter_is_interrupted_when_it_has_done_all)     \
     X(faults, field_b61_the_nth_operation_in_a_ring_ends_with_an_error)        \
     X(faults, the_nth_call_that_sets_up_fails)                                 \
+    X(faults, cmp_03_a_thread_that_cannot_be_made_closes_all_drivers)          \
     X(faults, the_nth_call_of_an_operation_is_interrupted_or_too_early)        \
     X(faults, the_nth_call_of_an_operation_finds_no_memory)                    \
     X(faults, shd_08_the_nth_enter_ends_the_ring)

@@ -7,7 +7,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <ringmail/context.h>
 
 #include "actors/rig.h"
 
@@ -42,6 +45,119 @@ end(struct rgm_runtime *runtime)
     rgm_runtime_stop(runtime);
     rgi_check(rgm_runtime_wait(runtime) == 0);
     rig_destroy(runtime);
+}
+
+/* ------------------------------------------------------------------ drivers */
+
+/* A driver that cannot listen, and is told how much it may do at once. */
+#define NO_LISTENING (FAKE_KINDS & ~(UINT64_C(1) << RGM_OP_LISTEN))
+
+static int
+poor_open(const struct rgm_provider_options *options,
+          struct rgm_provider **ret_provider, char *why, size_t why_size)
+{
+    int status = fake_open(options, ret_provider, why, why_size);
+
+    rgi_check(options->in_flight_max == 7 && options->entries == 16);
+    if (status == 0)
+        (*ret_provider)->kinds = NO_LISTENING;
+    return status;
+}
+
+static const struct rgm_provider_class poor_class = {
+    .name = "poor",
+    .open = poor_open,
+    .close = fake_close,
+    .kinds = NO_LISTENING,
+};
+
+RGM_ANSWER(robot, rgm_listen, on_no_listener);
+
+static void
+on_no_listener(struct robot *self, struct rgm_listen *listen)
+{
+    run_of(self)->status = rgm_status(listen);
+    rgm_stop(self);
+}
+
+static void
+listen_in_vain(struct robot *self)
+{
+    struct rgm_endpoint any;
+
+    rgi_check((rgm_own_kinds(self) >> RGM_OP_LISTEN & 1) == 0);
+    rgi_check((rgm_own_kinds(self) >> RGM_OP_READ & 1) != 0);
+    rgi_check(rgm_endpoint_parse("127.0.0.1", 0, &any) == 0);
+    rgm_stream_listen(&self->listen, rgm_here(self), &self->listener, &any,
+                      false);
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, on_no_listener));
+}
+
+static void
+cmp_02_what_a_driver_lacks_is_absent_and_limits_are_its_own(void)
+{
+    struct run run = {.status = 1};
+    struct script root = {.started = listen_in_vain, .test = &run};
+    struct rgm_runtime_options options = {.workers = 2,
+                                          .provider = &poor_class,
+                                          .in_flight_max = 7,
+                                          .ring_entries = 16};
+
+    fake_reset();
+    rig_run_with(&options, &root);
+    rgi_check(run.status == -ENOTSUP);
+    rgi_check((poor_class.kinds >> RGM_OP_LISTEN & 1) == 0); /* before start */
+}
+
+/* Which thread has driven each worker's driver, and run its actors. */
+static atomic_long drivers[4], runners[4];
+
+static void
+note_driver(struct fake *fake, uint64_t deadline_ns)
+{
+    long self = syscall(SYS_gettid);
+    long before = atomic_exchange(&drivers[fake->worker], self);
+
+    (void)deadline_ns;
+    rgi_check(before == 0 || before == self);
+}
+
+static void
+note_runner(struct robot *self)
+{
+    atomic_store(&runners[rgm_worker_number(&self->actor)],
+                 syscall(SYS_gettid));
+}
+
+static void
+cmp_06_one_driver_per_worker_driven_by_its_thread(void)
+{
+    static const struct script script = {.started = note_runner};
+    struct rgm_address address;
+    struct rgm_runtime *runtime;
+
+    fake_reset();
+    for (unsigned i = 0; i < 4; i++) {
+        atomic_store(&drivers[i], 0);
+        atomic_store(&runners[i], 0);
+    }
+    fake_plan.on_wait = note_driver;
+    runtime = rig_make(4);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    rgi_check(atomic_load(&fake_plan.opened) == 4);
+    for (uint32_t i = 0; i < 4; i++)
+        rgi_check(rgm_runtime_spawn(runtime, i, &robot_behaviour, &script,
+                                    &address) == 0);
+    for (unsigned i = 0; i < 4; i++)
+        while (atomic_load(&drivers[i]) == 0 || atomic_load(&runners[i]) == 0)
+            sched_yield();
+    for (unsigned i = 0; i < 4; i++) {
+        rgi_check(atomic_load(&drivers[i]) == atomic_load(&runners[i]));
+        for (unsigned k = 0; k < i; k++)
+            rgi_check(atomic_load(&drivers[i]) != atomic_load(&drivers[k]));
+    }
+    end(runtime);
+    rgi_check(atomic_load(&fake_plan.closed) == 4);
 }
 
 /* ------------------------------------------------------------------ options */
@@ -1112,6 +1228,8 @@ met_04_every_worker_has_an_identity_of_its_own(void)
     X(runtime, shd_04_the_end_waits_for_every_workers_clean_up)                \
     X(runtime, shd_14_thread_locals_may_go_last)                               \
     X(runtime, opl_05_operations_left_alone_cost_memory_only)                  \
+    X(runtime, cmp_02_what_a_driver_lacks_is_absent_and_limits_are_its_own)    \
+    X(runtime, cmp_06_one_driver_per_worker_driven_by_its_thread)              \
     X(runtime, cmp_07_several_runtimes_live_side_by_side)                      \
     X(runtime, met_01_counters_may_be_read_under_load)                         \
     X(runtime, met_02_gauges_are_back_at_zero)                                 \
