@@ -15,6 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ringmail/reader.h>
+#include <ringmail/writer.h>
+
 #include "actors/rig.h"
 
 struct failure {
@@ -534,6 +537,136 @@ urg_24_waiting_for_a_lost_operation_is_a_fault(void)
     rgi_check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
+/* ---------------------------------------------- writers and readers with a line */
+
+static struct {
+    struct rgm_stream stream;
+    struct rgm_writer writer;
+    struct rgm_reader reader;
+    struct rgm_pool *pool;
+    struct rgm_submit taken, waiting;
+    struct rgm_flush flush;
+    struct rgm_next first, next;
+} ends;
+
+RGM_ANSWER(robot, rgm_submit, never_taken);
+RGM_ANSWER(robot, rgm_next, never_read);
+RGM_ANSWER(robot, rgm_submit, on_waiting_submit);
+RGM_ANSWER(robot, rgm_flush, on_waiting_flush);
+RGM_ANSWER(robot, rgm_next, on_waiting_next);
+RGM_ANSWER(robot, question, on_ends_open);
+
+static void
+never_taken(struct robot *self, struct rgm_submit *submit)
+{
+    (void)submit;
+    failure_of(self)->last_status = 1;
+}
+
+static void
+never_read(struct robot *self, struct rgm_next *next)
+{
+    (void)next;
+    failure_of(self)->last_status = 1;
+}
+
+/* A stream as a provider would have filled it in: the fake knows no difference. */
+static void
+open_ends(struct robot *self)
+{
+    struct rgm_reader_options options = {.pool = ends.pool};
+    struct rgm_worker *worker = self->actor.worker;
+    struct rgm_view piece = {"1", 1, NULL};
+
+    ends.stream.socket = (struct rgm_socket){
+        .worker = rgi_address_make(worker->number, 0, worker->identity),
+        .open = 1,
+        .kind = 1};
+    rgi_check(rgm_writer_open(self, &ends.stream, &ends.writer) == 0);
+    rgi_check(rgm_reader_open(self, &ends.stream, &options, &ends.reader) == 0);
+    rgm_writer_submit(&ends.taken, &ends.writer, &piece);
+    rgm_ask(self, &ends.taken, RGM_REPLY(robot, rgm_submit, never_taken));
+    rgm_reader_next(&ends.first, &ends.reader);
+    rgm_ask(self, &ends.first, RGM_REPLY(robot, rgm_next, never_read));
+}
+
+static void
+on_waiting_submit(struct robot *self, struct rgm_submit *submit)
+{
+    rgi_check(rgm_status(submit) == -EIO && submit->owned.length_bytes == 1);
+    failure_of(self)->told++;
+}
+
+static void
+on_waiting_flush(struct robot *self, struct rgm_flush *flush)
+{
+    rgi_check(rgm_status(flush) == -EIO);
+    failure_of(self)->told++;
+}
+
+static void
+on_waiting_next(struct robot *self, struct rgm_next *next)
+{
+    rgi_check(rgm_status(next) == -EIO && next->count == 0);
+    failure_of(self)->told++;
+}
+
+static void
+on_ends_open(struct robot *self, struct question *question)
+{
+    struct rgm_view piece = {"2", 1, NULL};
+
+    rgi_check(rgm_status(question) == 0);
+    rgm_writer_submit(&ends.waiting, &ends.writer, &piece);
+    rgm_ask(self, &ends.waiting,
+            RGM_REPLY(robot, rgm_submit, on_waiting_submit));
+    rgm_writer_flush(&ends.flush, &ends.writer);
+    rgm_ask(self, &ends.flush, RGM_REPLY(robot, rgm_flush, on_waiting_flush));
+    rgm_reader_next(&ends.next, &ends.reader);
+    rgm_ask(self, &ends.next, RGM_REPLY(robot, rgm_next, on_waiting_next));
+}
+
+static void
+spawn_ends(struct robot *self)
+{
+    static struct script opener;
+
+    opener = (struct script){.started = open_ends,
+                             .question = reply_it,
+                             .stopped = stopped_once,
+                             .test = failure_of(self)};
+    failure_of(self)->other = robot_spawn_on(self, 1, &opener);
+    question_prepare(&self->question, failure_of(self)->other);
+    rgm_ask(self, &self->question, RGM_REPLY(robot, question, on_ends_open));
+}
+
+/* The write, its receipt and the read are out, and three stand in line. */
+static void
+fail_when_all_wait(struct fake *fake, uint64_t deadline_ns)
+{
+    (void)deadline_ns;
+    if (fake->worker == 1 && fake->head.in_flight == 3 &&
+        rgi_current->remote_count == 3)
+        fail_worker(1);
+}
+
+static void
+who_waits_in_line_is_told_that_the_provider_failed(void)
+{
+    struct rgm_pool_options options = {.slots_count = 1, .slot_size_bytes = 64};
+    struct failure failure = {.told = 0};
+    struct script root = {.started = spawn_ends, .test = &failure};
+
+    memset(&ends, 0, sizeof(ends));
+    rgi_check(rgm_pool_create(&options, &ends.pool) == 0);
+    fake_reset();
+    fake_plan.on_wait = fail_when_all_wait;
+    run_to_failure(2, &root, 2); /* a chunk of each worker's */
+    rgi_check(failure.told == 3 && failure.stopped == 0);
+    rgi_check(failure.last_status == 0);
+    rgm_pool_destroy(ends.pool);
+}
+
 #define CASES(X)                                                               \
     X(failure, cmp_09_a_failed_provider_ends_the_runtime_with_its_error)       \
     X(failure, a_provider_may_fail_in_its_sleep)                               \
@@ -544,6 +677,7 @@ urg_24_waiting_for_a_lost_operation_is_a_fault(void)
     X(failure, cmp_05_one_failure_of_four_lets_the_others_finish)              \
     X(failure, all_may_fail_at_once)                                           \
     X(failure, what_the_last_call_brought_is_told)                             \
-    X(failure, urg_24_waiting_for_a_lost_operation_is_a_fault)
+    X(failure, urg_24_waiting_for_a_lost_operation_is_a_fault)                 \
+    X(failure, who_waits_in_line_is_told_that_the_provider_failed)
 
 RGI_CASES(CASES)

@@ -679,6 +679,42 @@ srd_05_nothing_is_read_ahead(void)
     world_close(&world);
 }
 
+/* A read that took all there was waits first, and is one entry; one that left
+ * something tries first. */
+static void
+srd_08_short_read_waits_and_a_full_one_probes(void)
+{
+    struct world world = {0};
+    struct rgm_read read;
+    struct pair pair;
+    unsigned receives;
+    char memory[4];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    for (int i = 0; i < 20; i++) {
+        receives = shim.seen[IORING_OP_RECV];
+        rgm_stream_read(&read, &pair.far, memory, sizeof(memory));
+        world_start(&world, &read.operation);
+        world_settle(&world);
+        write_all(&world, &pair.near, "x", 1);
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        rgi_check(read.count == 1);
+        rgi_check(shim.seen[IORING_OP_RECV] == receives + 1);
+        rgi_check(shim.last[IORING_OP_RECV].ioprio ==
+                  IORING_RECVSEND_POLL_FIRST);
+    }
+    write_all(&world, &pair.near, "0123456789", 10);
+    for (size_t left = 10; left > 0; left -= read.count) {
+        rgm_stream_read(&read, &pair.far, memory, sizeof(memory));
+        rgi_check(world_do(&world, &read.operation) == 0);
+        rgi_check(read.count == (left < 4 ? left : 4));
+        rgi_check(left == 10 || shim.last[IORING_OP_RECV].ioprio == 0);
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
 /* One answer per read, and no gap in the numbers, however the race ends. */
 static void
 srd_13_cancelled_reads_lose_nothing(void)
@@ -854,6 +890,7 @@ lack_of_memory_is_an_answer(void)
     X(ring_stream, some_is_one_transfer)                                       \
     X(ring_stream, swr_09_cancelled_half_way)                                  \
     X(ring_stream, srd_05_nothing_is_read_ahead)                               \
+    X(ring_stream, srd_08_short_read_waits_and_a_full_one_probes)              \
     X(ring_stream, srd_13_cancelled_reads_lose_nothing)                        \
     X(ring_stream, field_b73_non_blocking_descriptors)                         \
     X(ring_stream, field_b74_no_signal_from_any_write)                         \
