@@ -24,6 +24,7 @@
 
 #include <ringmail/scope.h>
 
+#include "capabilities/detach.h"
 #include "capabilities/operation.h"
 
 #define LATE_NS RGM_NS_PER_MS
@@ -160,6 +161,8 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_writer_start(worker, operation);
     if (is_of_a_reader(operation))
         return rgi_reader_start(worker, operation);
+    if (operation->kind == RGM_OP_DETACH)
+        rgi_detach_of(operation)->detached.origin = rgi_origin(worker->runtime);
     if (worker->failure != 0)
         return worker->failure;
     return rgi_operation_start(operation, worker->provider);

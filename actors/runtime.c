@@ -32,6 +32,7 @@
 #include "base/baton.h"
 #include "base/bell.h"
 #include "base/memory.h"
+#include "capabilities/transit.h"
 
 __thread struct rgm_worker *rgi_current
     __attribute__((tls_model("initial-exec")));
@@ -971,6 +972,7 @@ rgm_runtime_destroy(struct rgm_runtime *runtime)
     /* runtime-outside: observes that whoever entered has rung and left. */
     while (observe(&runtime->outside) != 0)
         rgi_relax(); /* somebody is between his push and his bell */
+    (void)rgi_transit_sweep(rgi_origin(runtime));
     runtime_free(runtime);
     return 0;
 }

@@ -201,4 +201,11 @@ void rgi_futex_wake(uint32_t *word);
 /* Somebody else is in the middle of something short: let him go on. */
 void rgi_relax(void);
 
+/* What is detached in this runtime says so: capabilities/transit.h. */
+static inline uint64_t
+rgi_origin(const struct rgm_runtime *runtime)
+{
+    return (uintptr_t)runtime;
+}
+
 #endif /* RGI_ACTORS_RUNTIME_H */

@@ -43,6 +43,8 @@ extern const struct rgm_message_type rgi_type_close;
 extern const struct rgm_message_type rgi_type_set_option;
 extern const struct rgm_message_type rgi_type_get_option;
 extern const struct rgm_message_type rgi_type_names;
+extern const struct rgm_message_type rgi_type_detach;
+extern const struct rgm_message_type rgi_type_attach;
 extern const struct rgm_message_type rgi_type_resize;
 extern const struct rgm_message_type rgi_type_dedicate;
 extern const struct rgm_message_type rgi_type_drain;

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "capabilities/detach.h"
 #include "capabilities/endpoint.h"
 #include "capabilities/file.h"
 #include "capabilities/operation.h"
@@ -78,6 +79,8 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_AWAIT] = {offsetof(struct rgm_await, socket), 0, 0},
     [RGM_OP_FILE_OPEN] = {offsetof(struct rgm_file_open, within), FILE_AT,
                           RGI_SOCKET_FILE},
+    [RGM_OP_DETACH] = {offsetof(struct rgm_detach, socket), 0, 0},
+    [RGM_OP_ATTACH] = {0, offsetof(struct rgm_attach, socket), 0},
     [RGM_OP_FILE_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_WRITE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_SYNC] = {FILE_AT, 0, RGI_SOCKET_FILE},
@@ -372,6 +375,13 @@ also(const struct rgm_operation *operation)
     return rgi_send_file_source(operation);
 }
 
+/* After which the handle is not open any more. */
+static bool
+is_the_last(const struct rgm_operation *operation)
+{
+    return operation->kind == RGM_OP_CLOSE || operation->kind == RGM_OP_DETACH;
+}
+
 static int
 admit_used(const struct rgm_operation *operation,
            const struct rgm_socket *socket)
@@ -383,7 +393,7 @@ admit_used(const struct rgm_operation *operation,
         return -EBADF;
     if (wants != 0 && socket->kind != wants)
         return -EBADF;
-    if (operation->kind == RGM_OP_CLOSE && socket->busy > 0)
+    if (is_the_last(operation) && socket->busy > 0)
         return -EBUSY;
     return 0;
 }
@@ -420,6 +430,8 @@ admit_clear_outputs(struct rgm_operation *operation)
         rgi_packet_read_of(operation)->truncated = false;
     } else if (operation->kind == RGM_OP_SEND_FILE) {
         rgi_send_file_of(operation)->count = 0;
+    } else if (operation->kind == RGM_OP_DETACH) {
+        rgi_detach_clear(operation);
     }
 }
 
@@ -454,7 +466,7 @@ rgi_stream_admit(struct rgm_operation *operation)
         second->busy++;
     if (filled != NULL)
         filled->busy++;
-    if (operation->kind == RGM_OP_CLOSE)
+    if (is_the_last(operation))
         used->open = 0;
     admit_clear_outputs(operation);
     return 0;
@@ -469,6 +481,18 @@ retire(struct rgm_socket *socket)
     socket->busy--;
 }
 
+/* The handle is empty, or as it was. */
+static void
+retire_detach(struct rgm_operation *operation)
+{
+    struct rgm_socket *socket = rgi_stream_uses(operation);
+
+    if (operation->request.message.status == 0)
+        memset(socket, 0, sizeof(*socket));
+    else
+        socket->open = 1;
+}
+
 void
 rgi_stream_retire(struct rgm_operation *operation)
 {
@@ -477,10 +501,12 @@ rgi_stream_retire(struct rgm_operation *operation)
     retire(rgi_stream_uses(operation));
     retire(also(operation));
     retire(fills(operation));
+    if (operation->kind == RGM_OP_DETACH)
+        retire_detach(operation);
 }
 
 static uint8_t
-kind_filled(const struct rgm_operation *operation)
+kind_filled(struct rgm_operation *operation)
 {
     switch (operation->kind) {
     case RGM_OP_FILE_OPEN:
@@ -489,6 +515,8 @@ kind_filled(const struct rgm_operation *operation)
         return RGI_SOCKET_PACKET;
     case RGM_OP_LISTEN:
         return RGI_SOCKET_LISTENER;
+    case RGM_OP_ATTACH:
+        return rgi_attach_filled(operation);
     default:
         return RGI_SOCKET_STREAM;
     }

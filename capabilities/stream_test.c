@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ringmail/detach.h>
+
 #include "base/cases.h"
 #include "base/memory.h"
 #include "capabilities/operation.h"
@@ -317,6 +319,28 @@ socket_must_be_open_and_here(void)
     rgi_check(listener.socket.busy == 0 && fresh.socket.busy == 0);
 }
 
+static void
+detach_empties_the_handle_or_leaves_it(void)
+{
+    struct rgm_stream stream = {socket_open(RGI_SOCKET_STREAM, 7)};
+    struct rgm_stream before = stream, empty = {0};
+    struct rgm_turn turn = {0};
+    struct rgm_detach detach;
+    struct rgm_shutdown late;
+
+    rgm_stream_detach(&detach, &stream);
+    rgm_stream_shutdown(&late, &stream);
+    rgi_check(START(&detach) == 0 && stream.socket.open == 0);
+    rgi_check(START(&late) == -EBADF);
+    rgm_operation_complete(&detach.operation, -ENOMEM, &turn);
+    rgi_operation_home(&detach.operation);
+    rgi_check(memcmp(&stream, &before, sizeof(stream)) == 0);
+    rgm_stream_detach(&detach, &stream);
+    rgi_check(START(&detach) == 0);
+    complete(&detach.operation);
+    rgi_check(memcmp(&stream, &empty, sizeof(stream)) == 0);
+}
+
 /* A handle that is open, or being opened, is not opened over. */
 static void
 handle_is_filled_once(void)
@@ -547,6 +571,7 @@ a_write_is_prepared_over_anything(void)
     X(stream, options_are_typed)                                              \
     X(stream, socket_must_be_open_and_here)                                   \
     X(stream, handle_is_filled_once)                                          \
+    X(stream, detach_empties_the_handle_or_leaves_it)                         \
     X(stream, soc_08_close_is_busy_while_operations_are_out)                  \
     X(stream, asking_again_clears_the_outputs)                                \
     X(stream, empty_transfers_are_seen)                                       \

@@ -8,6 +8,7 @@
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
 #include "conformance/dedicated_cases.h"
+#include "conformance/detach_cases.h"
 #include "conformance/ending_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/job_cases.h"
@@ -37,6 +38,7 @@
     CROWD_CASES(X, threads_crowd)                                              \
     DEDICATED_CASES(X, threads_dedicated)                                      \
     REENTRANCY_CASES(X, threads_reentrancy)                                    \
+    DETACH_CASES(X, threads_detach)                                            \
     FILE_CASES(X, threads_file)                                                \
     ENDING_CASES(X, threads_ending)                                            \
     OWNER_CASES(X, threads_owner)                                              \

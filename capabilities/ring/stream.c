@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "capabilities/detach.h"
 #include "capabilities/socket.h"
 
 /* The kernel cuts a transfer at 2 GiB; a result must fit an int. */
@@ -504,6 +505,39 @@ names_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
                             &names->peer);
 }
 
+/* ---------------------------------------------------------- detach, attach */
+
+static int
+detach_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status == 0)
+        status = rgi_detach_let_go(operation, task->fd);
+    if (status == 0)
+        rgi_channel_give(&p->channels, task->channel);
+    return status;
+}
+
+/* A listener that does not block, of another provider, is met by polls. */
+static int
+attach_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+
+    task->channel = rgi_channel_take(&p->channels);
+    if (task->channel == NULL)
+        return -ENOMEM;
+    task->fd = rgi_attach_claim(operation);
+    if (task->fd < 0) {
+        rgi_channel_give(&p->channels, task->channel);
+        return task->fd;
+    }
+    fill(operation, task->fd);
+    return 0;
+}
+
 const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_LISTEN] = {listen_begin, NULL, NULL, NULL},
     [RGM_OP_ACCEPT] = {accept_begin, accept_prepare, accept_end, accept_undo},
@@ -519,4 +553,6 @@ const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_GET_OPTION] = {get_option_begin, NULL, NULL, NULL},
     [RGM_OP_NAMES] = {names_begin, NULL, NULL, NULL},
     [RGM_OP_AWAIT] = {begin_attempt, await_prepare, await_end, NULL},
+    [RGM_OP_DETACH] = {detach_begin, NULL, NULL, NULL},
+    [RGM_OP_ATTACH] = {attach_begin, NULL, NULL, NULL},
 };

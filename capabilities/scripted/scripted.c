@@ -24,6 +24,7 @@
 #include "base/baton.h"
 #include "base/bell.h"
 #include "base/memory.h"
+#include "capabilities/detach.h"
 #include "capabilities/operation.h"
 #include "capabilities/scripted/parts.h"
 #include "capabilities/stream.h"
@@ -134,6 +135,7 @@ opens_a_handle(const struct rgm_operation *operation)
     return operation->kind == RGM_OP_LISTEN ||
            operation->kind == RGM_OP_ACCEPT ||
            operation->kind == RGM_OP_CONNECT ||
+           operation->kind == RGM_OP_ATTACH ||
            operation->kind == RGM_OP_FILE_OPEN ||
            operation->kind == RGM_OP_PACKET_OPEN;
 }
@@ -151,6 +153,8 @@ finish(struct rgi_scripted *scripted, struct rgm_operation *operation,
         rgi_stream_fill(operation, note->resource != 0
                                        ? note->resource
                                        : scripted->head.completions);
+    if (status == 0 && operation->kind == RGM_OP_DETACH)
+        status = rgi_detach_let_go(operation, RGI_DETACH_NOTHING);
     rgm_operation_complete(operation, status, turn);
 }
 

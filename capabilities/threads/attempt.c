@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "capabilities/child.h"
+#include "capabilities/detach.h"
 #include "capabilities/file.h"
 #include "capabilities/packet.h"
 #include "capabilities/send_file.h"
@@ -267,6 +268,24 @@ attempt_await(const struct rgm_await *record, struct rgi_attempt *attempt)
     return count == 0 ? RGI_LATER : finished(attempt, 0);
 }
 
+/* An accept has no flag of its own that keeps it from waiting. */
+static enum rgi_verdict
+attempt_attach(struct rgm_operation *operation, struct rgi_attempt *attempt)
+{
+    int fd = rgi_attach_claim(operation);
+    int flags;
+
+    if (fd < 0)
+        return finished(attempt, fd);
+    attempt->made = fd;
+    if (rgi_attach_of(operation)->detached.kind != RGI_SOCKET_LISTENER)
+        return finished(attempt, 0);
+    flags = fcntl(fd, F_GETFL);
+    if (flags >= 0)
+        (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    return finished(attempt, 0);
+}
+
 /* ------------------------------------------------------------------- files */
 
 /* An import is a handle on what is there; nothing is opened. */
@@ -428,6 +447,10 @@ rgi_attempt_run(struct rgm_operation *operation)
         return attempt_option(rgi_option_of(operation), attempt);
     case RGM_OP_NAMES:
         return attempt_names(rgi_names_of(operation), attempt);
+    case RGM_OP_DETACH: /* its worker does it */
+        return finished(attempt, 0);
+    case RGM_OP_ATTACH:
+        return attempt_attach(operation, attempt);
     case RGM_OP_FILE_OPEN:
         return attempt_open(rgi_open_of(operation), attempt);
     case RGM_OP_FILE_READ:

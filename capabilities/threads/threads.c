@@ -25,6 +25,7 @@
 
 #include "base/bell.h"
 #include "base/memory.h"
+#include "capabilities/detach.h"
 #include "capabilities/socket.h"
 #include "capabilities/threads/jobs.h"
 
@@ -47,6 +48,7 @@ struct threads {
      (UINT64_C(1) << RGM_OP_SHUTDOWN) | (UINT64_C(1) << RGM_OP_CLOSE) |       \
      (UINT64_C(1) << RGM_OP_SET_OPTION) |                                     \
      (UINT64_C(1) << RGM_OP_GET_OPTION) | (UINT64_C(1) << RGM_OP_NAMES) |     \
+     (UINT64_C(1) << RGM_OP_DETACH) | (UINT64_C(1) << RGM_OP_ATTACH) |        \
      RGI_FILE_KIND_BITS | (UINT64_C(1) << RGM_OP_PACKET_OPEN) |              \
      (UINT64_C(1) << RGM_OP_PACKET_READ) |                                    \
      (UINT64_C(1) << RGM_OP_PACKET_WRITE) |                                   \
@@ -134,12 +136,25 @@ threads_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
 
 /* -------------------------------------------------------------------- wait */
 
+static int
+let_go(struct threads *threads, struct rgm_operation *operation)
+{
+    int descriptor = rgi_attempt_of(operation)->uses;
+    int status = rgi_detach_let_go(operation, descriptor);
+
+    if (status == 0)
+        open_remove(threads, descriptor);
+    return status;
+}
+
 static void
 collect_one(struct threads *threads, struct rgm_operation *operation,
             struct rgm_turn *turn)
 {
-    const struct rgi_attempt *attempt = rgi_attempt_of(operation);
+    struct rgi_attempt *attempt = rgi_attempt_of(operation);
 
+    if (operation->kind == RGM_OP_DETACH && attempt->status == 0)
+        attempt->status = let_go(threads, operation);
     if (attempt->made >= 0) { /* nothing is, unless it succeeded */
         rgi_stream_fill(operation, (uint64_t)attempt->made);
         open_add(threads, attempt->made);

@@ -522,8 +522,8 @@ RGM_API bool rgm_worker_retiring(const struct rgm_actor *self);
  * worker lease that it took is held, it moves: with its struct (which stays
  * where it is in memory), the requests it keeps, its mail, in order. On the new
  * worker `moved` runs, the asks start, the mail follows. Tokens stay good.
- * What is bound to a worker, its streams above all, it closes before, and opens
- * anew in `moved`.
+ * Its connections it detaches before (detach.h), and attaches in `moved`; other
+ * things that are bound to a worker it closes, and opens anew.
  *
  * When the runtime stops before it has moved, it is stopped.
  *

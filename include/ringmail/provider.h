@@ -46,6 +46,8 @@ enum rgm_operation_kind {
     RGM_OP_SET_OPTION,
     RGM_OP_GET_OPTION,
     RGM_OP_NAMES,
+    RGM_OP_DETACH,
+    RGM_OP_ATTACH,
     RGM_OP_RESIZE, /* the worker's own, too */
     RGM_OP_DEDICATE, /* likewise */
     RGM_OP_DRAIN,    /* likewise */

@@ -15,6 +15,7 @@
 #include <ringmail/deadline.h>
 #include <ringmail/dedicated.h>
 #include <ringmail/drain.h>
+#include <ringmail/detach.h>
 #include <ringmail/end.h>
 #include <ringmail/file.h>
 #include <ringmail/identity.h>
