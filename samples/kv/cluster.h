@@ -15,8 +15,12 @@
  * go; the acceptor of a worker goes when its last connection has (`emptied`);
  * the server hears from each acceptor (`retired`) and then stops those that
  * were asked until then: the shards and the sequencer.
+ *
+ * When only a worker goes, its connections and its listener go elsewhere:
+ * shrink.c.
  */
 
+#include <ringmail/detach.h>
 #include <ringmail/runtime.h>
 #include <ringmail/shards.h>
 #include <ringmail/stream.h>
@@ -68,7 +72,13 @@ struct kv_worker {
     uint32_t members_count; /* and all */
     /* Of connection.c and acceptor.c. */
     uint32_t connections_count;
-    bool retiring; /* the acceptor waits for the last connection */
+    uint32_t listeners_count;
+    bool retiring; /* the acceptor waits for the last of both */
+    /* It is to retire: where its connections go, in turn. */
+    bool leaving;
+    uint32_t refuges_count;
+    uint32_t refuge_turn;
+    const struct rgm_address *refuges; /* shards, for their acceptors */
     /* Of output.c: flights that are not in use. */
     struct flight *flights;
     uint32_t flights_count;
@@ -80,7 +90,7 @@ struct kv_worker {
 /* Who is there: worker i has the shard shards[i]. Worker 0's alone. */
 struct roster {
     uint32_t members_count;
-    uint32_t acceptors_count; /* fewer only while workers come */
+    uint32_t acceptors_count; /* fewer only while workers come and go */
     struct rgm_address shards[RGM_WORKERS_MAX];
 };
 
@@ -96,16 +106,38 @@ struct cluster {
     struct kv_worker *workers; /* RGM_WORKERS_MAX of them */
 };
 
-/* A connection to its worker's acceptor: the last one has closed. */
+/* A connection, or a spare acceptor, to its worker's acceptor: the last one of
+ * the worker has closed, or is elsewhere. */
 struct emptied {
     struct rgm_request request;
 };
 RGM_REQUEST(emptied);
 
-/* An acceptor to the server: its worker has no connections any more. */
+/* An acceptor to the server: its worker has no connections any more, since the
+ * server stops; or, having left, since the worker goes, and to the manager, too. */
 struct retired {
     struct rgm_request request;
+    bool left;
 };
 RGM_REQUEST(retired);
+
+/* The manager to an acceptor, by way of its shard: give up the listener. With
+ * refuges, the worker's connections are to go there as soon as it retires. */
+struct evacuate {
+    struct rgm_request request;
+    struct rgm_detached listener; /* when home with 0 */
+    const struct rgm_address *refuges;
+    uint32_t refuges_count;
+};
+RGM_REQUEST_LATE(evacuate);
+
+/* A connection to an acceptor elsewhere, by way of its shard: go on where I have
+ * stopped. Until it is home the connection's memory is the acceptor's. */
+struct handover {
+    struct rgm_request request;
+    struct rgm_detached detached;
+    void *connection;
+};
+RGM_REQUEST(handover);
 
 #endif /* KV_CLUSTER_H */

@@ -33,6 +33,10 @@
  *                            more and reads on to the peer's end, because a
  *                            close with unread bytes destroys replies on their
  *                            way.
+ *   its worker goes          no more is read or begun. When nothing is out its
+ *                            stream is detached, and another connection goes on
+ *                            with it, and with all that is not parsed or not
+ *                            written yet (`leaving`).
  */
 
 #include <errno.h>
@@ -53,7 +57,13 @@
 #define LINGER_NS (500 * RGM_NS_PER_MS)
 
 /* The end of a connection, in this order. */
-enum phase { PHASE_SERVING, PHASE_LINGERING, PHASE_CLOSING, PHASE_GONE };
+enum phase {
+    PHASE_SERVING,
+    PHASE_LINGERING,
+    PHASE_CLOSING, /* or leaving */
+    PHASE_GONE,
+    PHASE_ARRIVING /* from another worker, before all others */
+};
 
 struct connection {
     struct rgm_actor actor;
@@ -74,16 +84,23 @@ struct connection {
     bool broken;       /* nothing is written any more */
     bool cancelled;    /* what is out has been asked to stop */
     bool busy;         /* had something to do when the server stopped */
+    bool leaving;      /* its worker goes */
+    bool recalled;     /* the write has been asked to stop */
+    bool told;         /* to stop, while it was arriving */
     union {            /* one at a time */
         struct rgm_read read;
         struct rgm_read_pooled pooled;
         struct rgm_shutdown shutdown;
         struct rgm_close close;
         struct emptied emptied;
+        struct rgm_detach detach;
+        struct rgm_attach attach;
+        struct handover handover;
     } operation;
 };
 
 RGM_FACTORY(connection, connected, connection_make);
+RGM_HOOK(connection, connection_started);
 RGM_HOOK(connection, connection_settled);
 RGM_HOOK(connection, connection_retiring);
 RGM_HOOK(connection, connection_stopped);
@@ -97,11 +114,15 @@ RGM_ANSWER(connection, rgm_close, on_closed);
 RGM_ANSWER(connection, rgm_sleep, on_grace_over);
 RGM_ANSWER(connection, emptied, on_emptied);
 RGM_ANSWER(connection, drained, on_drained);
+RGM_ANSWER(connection, rgm_detach, on_detached);
+RGM_ANSWER(connection, rgm_attach, on_attached);
+RGM_ANSWER(connection, handover, on_handed_over);
 
 const struct rgm_behaviour connection_behaviour = {
     .name = "connection",
     .size_bytes = sizeof(struct connection),
     .factory = RGM_MAKE(connection, connection_make),
+    .started = RGM_DO(connection, connection_started),
     .settled = RGM_DO(connection, connection_settled),
     .retiring = RGM_DO(connection, connection_retiring),
     .stopped = RGM_DO(connection, connection_stopped),
@@ -110,6 +131,24 @@ const struct rgm_behaviour connection_behaviour = {
 _Static_assert(sizeof(struct connection) <= 768,
                "an idle connection is less than 1 KiB");
 
+/* All that the other one has but its order, in which nothing is. */
+static void
+take_over(struct connection *self, struct handover *handover)
+{
+    struct connection *other = handover->connection;
+
+    resp_move(&other->resp, &self->resp);
+    self->output = other->output;
+    other->output = (struct output){0};
+    self->id = other->id;
+    self->input_pooled = other->input_pooled;
+    self->phase = PHASE_ARRIVING;
+    self->operating = true;
+    rgm_stream_attach(&self->operation.attach,
+                      rgm_worker_address(self->worker->number), &self->stream,
+                      &handover->detached);
+}
+
 static int
 connection_make(struct connection *self, const struct connected *connected)
 {
@@ -117,13 +156,25 @@ connection_make(struct connection *self, const struct connected *connected)
     const struct limits *limits = &worker->cluster->limits;
 
     self->worker = worker;
-    self->stream = *connected->stream;
     rgm_order_init(&self->order, limits->pipeline);
-    resp_init(&self->resp, limits->bulk_bytes);
     worker->connections_count++;
+    if (connected->handover != NULL) {
+        take_over(self, connected->handover);
+        return 0;
+    }
+    self->stream = *connected->stream;
+    resp_init(&self->resp, limits->bulk_bytes);
     worker->connections_total++;
     self->id = worker->connections_total * RGM_WORKERS_MAX + worker->number;
     return 0;
+}
+
+static void
+connection_started(struct connection *self)
+{
+    if (self->phase == PHASE_ARRIVING)
+        rgm_ask(self, &self->operation.attach,
+                RGM_REPLY(connection, rgm_attach, on_attached));
 }
 
 static void
@@ -296,7 +347,7 @@ static void
 take_commands(struct connection *self)
 {
     ask_waiting(self);
-    while (!self->input_done && has_room(self)) {
+    while (!self->input_done && !self->leaving && has_room(self)) {
         enum resp_result result = resp_next(&self->resp);
 
         if (result == RESP_MORE)
@@ -361,7 +412,7 @@ start_write(struct connection *self)
 
     if (self->output.failed)
         break_off(self);
-    if (self->broken || output_is_out(&self->output) ||
+    if (self->broken || self->leaving || output_is_out(&self->output) ||
         !output_is_waiting(&self->output))
         return;
     write = output_start(&self->output, &self->stream);
@@ -376,6 +427,11 @@ on_written(struct connection *self, struct rgm_write *write)
 {
     int status = rgm_status(write);
 
+    if (status == -ECANCELED && self->recalled && !self->broken) {
+        self->recalled = false;
+        output_recall(&self->output);
+        return;
+    }
     output_finish(&self->output, self->worker);
     if (status != 0)
         break_off(self);
@@ -405,7 +461,8 @@ ask_read(struct connection *self)
 static void
 start_read(struct connection *self)
 {
-    if (self->operating || self->input_ended || self->input_done)
+    if (self->operating || self->input_ended || self->input_done ||
+        self->leaving)
         return;
     if (!has_room(self)) {
         /* The client may leave us so for long: the slot is for others. */
@@ -464,6 +521,8 @@ has_nothing_to_do(const struct connection *self)
         return false;
     return self->input_done || (self->input_ended && resp_hungry(&self->resp));
 }
+
+static void end(struct connection *self);
 
 static void
 start_close(struct connection *self)
@@ -528,33 +587,107 @@ wind_up(struct connection *self)
         start_close(self);
 }
 
+/* ------------------------------------------------------------ the worker goes */
+
+static void
+leave(struct connection *self, bool reads)
+{
+    self->leaving = true;
+    if (reads && !self->cancelled) {
+        self->cancelled = true;
+        rgm_cancel_request(&self->actor, &self->operation.read.request);
+    }
+    if (output_is_out(&self->output)) {
+        self->recalled = true;
+        rgm_cancel(self, output_operation(&self->output));
+    }
+}
+
+/* Nothing of it is out: the stream goes first. */
+static void
+leave_when_idle(struct connection *self)
+{
+    if (self->operating || self->order.count > 0 || self->waiting != NULL ||
+        output_is_out(&self->output))
+        return;
+    self->operating = true;
+    self->phase = PHASE_CLOSING;
+    rgm_stream_detach(&self->operation.detach, &self->stream);
+    rgm_ask(self, &self->operation.detach,
+            RGM_REPLY(connection, rgm_detach, on_detached));
+}
+
+static void
+on_detached(struct connection *self, struct rgm_detach *detach)
+{
+    struct kv_worker *worker = self->worker;
+    struct rgm_detached detached = detach->detached;
+    struct handover *handover = &self->operation.handover;
+
+    if (rgm_status(detach) != 0) {
+        start_close(self);
+        return;
+    }
+    handover_prepare(handover, worker->refuges[worker->refuge_turn++ %
+                                               worker->refuges_count]);
+    handover->detached = detached;
+    handover->connection = self;
+    rgm_ask(self, handover, RGM_REPLY(connection, handover, on_handed_over));
+}
+
+/* Nobody has taken it in if there was no memory, or the server stops. */
+static void
+on_handed_over(struct connection *self, struct handover *handover)
+{
+    (void)rgm_detached_close(&handover->detached);
+    end(self);
+}
+
+/* Who is at his end does not leave before it: he will not be long. */
+static bool
+may_leave(const struct connection *self)
+{
+    return !self->input_ended && !self->input_done && !self->broken;
+}
+
 static void
 connection_settled(struct connection *self)
 {
+    self->leaving = self->leaving && may_leave(self);
     if (self->phase == PHASE_SERVING) {
         take_commands(self);
         start_write(self);
         start_read(self);
     }
+    if (self->leaving && self->phase == PHASE_SERVING)
+        leave_when_idle(self);
     wind_up(self);
 }
 
 /* The acceptor waits for the last one; the last one tells it. */
 static void
-on_closed(struct connection *self, struct rgm_close *close)
+end(struct connection *self)
 {
     struct kv_worker *worker = self->worker;
 
-    (void)close;
     self->phase = PHASE_GONE;
     resp_close(&self->resp);
-    if (--worker->connections_count > 0 || !worker->retiring) {
+    output_drop(&self->output, worker);
+    if (--worker->connections_count > 0 || worker->listeners_count > 0 ||
+        !worker->retiring) {
         rgm_stop(self);
         return;
     }
     emptied_prepare(&self->operation.emptied, worker->acceptor);
     rgm_ask(self, &self->operation.emptied,
             RGM_REPLY(connection, emptied, on_emptied));
+}
+
+static void
+on_closed(struct connection *self, struct rgm_close *close)
+{
+    (void)close;
+    end(self);
 }
 
 static void
@@ -578,8 +711,14 @@ connection_retiring(struct connection *self)
 {
     bool reads = self->operating && self->phase == PHASE_SERVING;
 
+    self->told = self->phase == PHASE_ARRIVING;
     if (self->phase != PHASE_SERVING)
         return;
+    if (self->worker->leaving && rgm_worker_retiring(&self->actor) &&
+        may_leave(self)) {
+        leave(self, reads);
+        return;
+    }
     self->input_ended = true;
     self->busy = !reads || self->order.count > 0 || self->waiting != NULL ||
                  output_bytes(&self->output) > 0;
@@ -604,4 +743,20 @@ on_grace_over(struct connection *self, struct rgm_sleep *sleep)
         break_off(self);
     else if (self->phase == PHASE_LINGERING)
         ask_grace(self, LINGER_NS);
+}
+
+/* ------------------------------------------------------------------ arriving */
+
+static void
+on_attached(struct connection *self, struct rgm_attach *attach)
+{
+    self->operating = false;
+    if (rgm_status(attach) != 0) {
+        (void)rgm_detached_close(&attach->detached);
+        end(self);
+        return;
+    }
+    self->phase = PHASE_SERVING;
+    if (self->told)
+        connection_retiring(self);
 }

@@ -10,10 +10,11 @@
 
 #include "samples/kv/cluster.h"
 
-/* What it is made from. */
+/* What it is made from: a stream, or a connection of another worker. */
 struct connected {
     struct kv_worker *worker;
     const struct rgm_stream *stream; /* becomes the connection's, by value */
+    struct handover *handover;       /* likewise, all that is in it */
 };
 
 extern const struct rgm_behaviour connection_behaviour;

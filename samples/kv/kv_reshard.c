@@ -11,7 +11,8 @@
  *    less than what had been acknowledged when they asked. Now and then they set
  *    and read several keys at once. Meanwhile connections come and go.
  * 3. The number of workers goes 4, 1, 6, 2, each time after everybody has done
- *    so much.
+ *    so much. Threads go with them; the connections of a worker that goes go on
+ *    elsewhere, those in the middle of a command and of unread replies, too.
  * 4. In the end every key is there, with its last value and its time to live;
  *    SIGTERM, and the exit status is 0.
  *
@@ -22,6 +23,7 @@
  */
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "samples/kv/kv_driver.h"
@@ -297,7 +299,7 @@ change_workers(redisContext *client, unsigned count)
     redisAppendCommand(client, "DBSIZE");
     reply = reply_of(client, REDIS_REPLY_INTEGER);
     rgi_check((uint64_t)reply->integer >= keys_count &&
-              (uint64_t)reply->integer <= keys_count + CLIENTS * ROW);
+              (uint64_t)reply->integer <= keys_count + CLIENTS * ROW + 1);
     freeReplyObject(reply);
 }
 
@@ -339,7 +341,109 @@ info_number(redisContext *client, const char *name)
     return number;
 }
 
-/* As the bench wants it: bench/workloads.py. */
+/* Threads of the server, as the machine says: proc(5). */
+static unsigned
+threads_count(pid_t pid)
+{
+    char line[128];
+    unsigned count = 0;
+    FILE *file;
+
+    snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
+    file = fopen(line, "r");
+    rgi_check(file != NULL);
+    while (count == 0 && fgets(line, sizeof(line), file) != NULL)
+        (void)sscanf(line, "Threads: %u", &count);
+    fclose(file);
+    rgi_check(count > 0);
+    return count;
+}
+
+/* Until as many workers as said are there, and the others' threads are not. */
+static void
+await_threads(redisContext *client, pid_t pid, unsigned workers,
+              unsigned threads_max)
+{
+    while (info_number(client, "worker_threads") != workers ||
+           threads_count(pid) > threads_max)
+        sched_yield();
+}
+
+/* ------------------------------------------------------- connections that move */
+
+#define SLOW 16 /* in the middle of a command whenever workers change */
+#define LARGE_BYTES 65536
+#define LARGE_READS 256 /* more than sockets and server keep */
+
+static redisContext *slow[SLOW];
+static redisContext *lazy; /* has asked, and does not read */
+
+static void
+say(redisContext *client, const char *text)
+{
+    size_t length = strlen(text);
+
+    rgi_check(write(client->fd, text, length) == (ssize_t)length);
+}
+
+static void
+slow_begin(void)
+{
+    for (int i = 0; i < SLOW; i++) {
+        slow[i] = connected();
+        say(slow[i], "*2\r\n$4\r\nECHO\r\n$6\r\nsl");
+    }
+}
+
+/* The other half of the command, and half of the next. */
+static void
+slow_go_on(void)
+{
+    for (int i = 0; i < SLOW; i++)
+        say(slow[i], "owly\r\n*2\r\n$4\r\nECHO\r\n$6\r\nsl");
+    for (int i = 0; i < SLOW; i++) {
+        redisReply *reply = reply_of(slow[i], REDIS_REPLY_STRING);
+
+        rgi_check(strcmp(reply->str, "slowly") == 0);
+        freeReplyObject(reply);
+    }
+}
+
+static void
+lazy_begin(void)
+{
+    char *large = malloc(LARGE_BYTES);
+    int sent = 0;
+
+    rgi_check(large != NULL);
+    memset(large, 'x', LARGE_BYTES);
+    lazy = connected();
+    redisAppendCommand(lazy, "SET large %b", large, (size_t)LARGE_BYTES);
+    expect_ok(lazy);
+    free(large);
+    for (int i = 0; i < LARGE_READS; i++)
+        redisAppendCommand(lazy, "GET large");
+    while (sent == 0)
+        rgi_check(redisBufferWrite(lazy, &sent) == REDIS_OK);
+}
+
+static void
+lazy_end(void)
+{
+    for (int i = 0; i < LARGE_READS; i++) {
+        redisReply *reply = reply_of(lazy, REDIS_REPLY_STRING);
+
+        rgi_check(reply->len == LARGE_BYTES);
+        for (size_t at = 0; at < reply->len; at++)
+            rgi_check(reply->str[at] == 'x');
+        freeReplyObject(reply);
+    }
+    redisAppendCommand(lazy, "DEL large");
+    freeReplyObject(reply_of(lazy, REDIS_REPLY_INTEGER));
+    redisFree(lazy);
+}
+
+/* As bench/workloads.py wants it. */
 static void
 report(redisContext *client, uint64_t before_ns)
 {
@@ -380,6 +484,8 @@ main(int argc, char **argv)
     client = connected();
     (void)rgi_seed();
     load(client);
+    slow_begin();
+    lazy_begin();
     for (uintptr_t i = 0; i < CLIENTS; i++)
         rgi_check(pthread_create(&threads[i], NULL, run_client, (void *)i) ==
                   0);
@@ -387,12 +493,21 @@ main(int argc, char **argv)
     wait_for_everybody();
     before_ns = atomic_exchange(&longest_ns, 0);
     for (unsigned i = 0; i < sizeof(workers) / sizeof(workers[0]); i++) {
+        unsigned before = threads_count(pid);
+        unsigned had = (unsigned)info_number(client, "worker_threads");
+
         change_workers(client, workers[i]);
+        if (workers[i] < had)
+            await_threads(client, pid, workers[i], before - (had - workers[i]));
         wait_for_everybody();
+        slow_go_on();
     }
     atomic_store(&running, false);
     for (unsigned i = 0; i < CLIENTS + 1; i++)
         pthread_join(threads[i], NULL);
+    lazy_end();
+    for (int i = 0; i < SLOW; i++)
+        redisFree(slow[i]);
     check_all(client);
     report(client, before_ns);
     redisFree(client);

@@ -304,7 +304,8 @@ spawn_all(const struct rgm_listener *listeners)
     spawn(0, &server_behaviour, &cluster, &cluster.server);
     /* From here on they may change in number. */
     for (uint32_t i = 0, count = roster.members_count; i < count; i++) {
-        struct listening listening = {&cluster.workers[i], &listeners[i]};
+        struct listening listening = {&cluster.workers[i], &listeners[i],
+                                      false};
 
         spawn(i, &acceptor_behaviour, &listening, &acceptor);
     }

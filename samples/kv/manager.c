@@ -11,11 +11,11 @@
  * 3. Rounds of moves: the sequencer pauses, some slots move, it goes on. So
  *    a group sees each of its keys in one place, and waits no longer than one
  *    round. Commands of one key do not notice: <ringmail/shards.h>.
- * 4. New workers begin to listen: they know the map by now.
+ * 4. New workers begin to listen: they know the map by now. A listener of a
+ *    worker that has gone is used again.
  * 5. The gates are opened, and the client is told.
- *
- * Fewer are wanted than there are: the others own nothing any more, but go on
- * serving their connections, which are not to be reset.
+ * 6. Fewer are wanted than there are: the others own nothing any more, and go:
+ *    shrink.c.
  *
  * What can fail: making a worker. Then it is as it was, or as far as it got, and
  * the client is told why.
@@ -23,44 +23,29 @@
 
 #include <errno.h>
 
-#include <ringmail/resize.h>
-
 #include "samples/kv/acceptor.h"
-#include "samples/kv/command.h"
 #include "samples/kv/manager.h"
+#include "samples/kv/manager_parts.h"
 #include "samples/kv/shard.h"
 
 /* Moves until groups that wait have their turn. */
 #define MOVES_PER_ROUND 2
 
-struct manager {
-    struct rgm_actor actor;
-    const struct cluster *cluster;
-    struct rgm_token client; /* its group */
-    bool busy;
-    uint32_t wanted;
-    int status; /* of what has failed; else 0 */
-    struct rgm_resize resize;
-    struct rgm_listen listen;
-    struct rgm_listener listener;
-    struct pause pause;
-    struct rgm_reshard reshard;
-    struct rgm_gather gather;
-    struct rgm_request *requests[RGM_WORKERS_MAX];
-    struct gate gates[RGM_WORKERS_MAX];
-};
-
 RGM_FACTORY(manager, cluster, manager_make);
 RGM_HOOK(manager, manager_retiring);
 RGM_HANDLER(manager, group, manager_group);
+RGM_HANDLER(manager, retired, manager_retired);
 RGM_ANSWER(manager, rgm_resize, on_resized);
 RGM_ANSWER(manager, rgm_listen, on_listening);
+RGM_ANSWER(manager, evacuate, on_spare_given_up);
+RGM_ANSWER(manager, rgm_attach, on_listener_there);
 RGM_ANSWER(manager, pause, on_paused);
 RGM_ANSWER(manager, pause, on_gone_on);
 RGM_ANSWER(manager, rgm_reshard, on_moved);
 
 static const struct rgm_handler manager_handlers[] = {
     RGM_ON(manager, group, manager_group),
+    RGM_ON(manager, retired, manager_retired),
 };
 
 const struct rgm_behaviour manager_behaviour = {
@@ -85,8 +70,8 @@ manager_retiring(struct manager *self)
     (void)self;
 }
 
-static void
-end(struct manager *self)
+void
+manager_answer(struct manager *self)
 {
     self->busy = false;
     (void)rgm_answer(self, self->client, self->status);
@@ -94,9 +79,9 @@ end(struct manager *self)
 
 /* ----------------------------------------------------------------------- gates */
 
-static void
-ask_gates(struct manager *self, bool shut,
-          void (*done)(struct rgm_actor *actor, struct rgm_gather *gather))
+void
+manager_gates(struct manager *self, bool shut,
+              void (*done)(struct rgm_actor *actor, struct rgm_gather *gather))
 {
     const struct roster *roster = self->cluster->roster;
 
@@ -113,11 +98,17 @@ ask_gates(struct manager *self, bool shut,
                         roster->members_count, done);
 }
 
-static void
-on_gates_open(struct rgm_actor *actor, struct rgm_gather *gather)
+void
+manager_gates_open(struct rgm_actor *actor, struct rgm_gather *gather)
 {
+    struct manager *self = (struct manager *)(void *)actor;
+
     (void)gather;
-    end((struct manager *)(void *)actor);
+    if (self->status == 0 &&
+        self->wanted < self->cluster->roster->members_count)
+        shrink_begin(self);
+    else
+        manager_answer(self);
 }
 
 static void move(struct manager *self);
@@ -134,7 +125,7 @@ on_gates_shut(struct rgm_actor *actor, struct rgm_gather *gather)
     }
     self->status = -ENOMEM;
     self->wanted = self->cluster->workers[0].owners_count; /* as it was */
-    ask_gates(self, false, on_gates_open);
+    manager_gates(self, false, manager_gates_open);
 }
 
 /* ------------------------------------------------------------------------ moves */
@@ -216,6 +207,10 @@ equip(struct manager *self, uint32_t number)
         return status;
     worker->owners_count = cluster->workers[0].owners_count;
     worker->members_count = number + 1;
+    worker->direct = false;
+    worker->gated = false;
+    worker->retiring = false; /* it may have been here before */
+    worker->leaving = false;
     status = rgm_spawn_on(self, number, &shard_behaviour, worker,
                           &roster->shards[number]);
     if (status == 0)
@@ -231,9 +226,9 @@ on_resized(struct manager *self, struct rgm_resize *resize)
            self->cluster->roster->members_count < self->wanted)
         self->status = equip(self, self->cluster->roster->members_count);
     if (self->status == 0)
-        ask_gates(self, true, on_gates_shut);
+        manager_gates(self, true, on_gates_shut);
     else
-        end(self);
+        manager_answer(self);
 }
 
 /* Those that have a shard and do not listen yet. */
@@ -242,8 +237,19 @@ listen_on_next(struct manager *self)
 {
     const struct roster *roster = self->cluster->roster;
 
+    if (self->status == 0 && self->wanted < roster->members_count) {
+        shrink_evacuate(self);
+        return;
+    }
     if (self->status != 0 || roster->acceptors_count == roster->members_count) {
-        ask_gates(self, false, on_gates_open);
+        manager_gates(self, false, manager_gates_open);
+        return;
+    }
+    if (self->spares_count > 0) {
+        evacuate_prepare(&self->evacuate, self->spares[--self->spares_count]);
+        self->evacuate.refuges_count = 0;
+        rgm_ask(self, &self->evacuate,
+                RGM_REPLY(manager, evacuate, on_spare_given_up));
         return;
     }
     rgm_stream_listen(&self->listen,
@@ -252,16 +258,17 @@ listen_on_next(struct manager *self)
     rgm_ask(self, &self->listen, RGM_REPLY(manager, rgm_listen, on_listening));
 }
 
+/* The next worker's listener, if status is 0. */
 static void
-on_listening(struct manager *self, struct rgm_listen *listen)
+accept_on_next(struct manager *self, int status)
 {
     struct roster *roster = self->cluster->roster;
     uint32_t number = roster->acceptors_count;
     struct listening listening = {&self->cluster->workers[number],
-                                  &self->listener};
+                                  &self->listener, false};
     struct rgm_address acceptor;
 
-    self->status = rgm_status(listen);
+    self->status = status;
     if (self->status == 0) {
         self->status = rgm_spawn_on(self, number, &acceptor_behaviour,
                                     &listening, &acceptor);
@@ -274,24 +281,86 @@ on_listening(struct manager *self, struct rgm_listen *listen)
     listen_on_next(self);
 }
 
+static void
+on_listening(struct manager *self, struct rgm_listen *listen)
+{
+    accept_on_next(self, rgm_status(listen));
+}
+
+static void
+on_spare_given_up(struct manager *self, struct evacuate *evacuate)
+{
+    self->status = rgm_status(evacuate);
+    if (self->status != 0) {
+        listen_on_next(self);
+        return;
+    }
+    rgm_listener_attach(
+        &self->attach,
+        rgm_worker_address(self->cluster->roster->acceptors_count),
+        &self->listener, &evacuate->listener);
+    rgm_ask(self, &self->attach,
+            RGM_REPLY(manager, rgm_attach, on_listener_there));
+}
+
+static void
+on_listener_there(struct manager *self, struct rgm_attach *attach)
+{
+    int status = rgm_status(attach);
+
+    if (status != 0)
+        (void)rgm_detached_close(&attach->detached);
+    accept_on_next(self, status);
+}
+
 /* ---------------------------------------------------------------------- request */
+
+/* A change that waits until workers have gone; but not for one whose own
+ * connection cannot go while it waits. */
+static int
+wait_for_next(struct manager *self, struct group *group)
+{
+    uint32_t asker = rgm_address_worker(group->request.message.from);
+    int status;
+
+    if (self->has_next || asker >= self->remaining)
+        return -EBUSY;
+    status = rgm_keep(self, group, &self->next);
+    self->has_next = status == 0;
+    self->next_wanted = group->workers;
+    return status;
+}
 
 static void
 manager_group(struct manager *self, struct group *group)
 {
-    const struct roster *roster = self->cluster->roster;
-    uint32_t wanted = group->workers;
-    int status = self->busy ? -EBUSY : rgm_keep(self, group, &self->client);
+    int status = -EBUSY;
 
-    if (status != 0) {
+    if (self->shrinking && !self->busy)
+        status = wait_for_next(self, group);
+    else if (!self->busy)
+        status = rgm_keep(self, group, &self->client);
+    if (status != 0)
         rgm_reply(self, group, status);
-        return;
-    }
+    else if (!self->shrinking)
+        manager_begin(self, group->workers);
+}
+
+static void
+manager_retired(struct manager *self, struct retired *retired)
+{
+    rgm_reply(self, retired, 0);
+    shrink_departed(self);
+}
+
+void
+manager_begin(struct manager *self, uint32_t wanted)
+{
     self->busy = true;
     self->status = 0;
     self->wanted = wanted;
-    if (wanted <= roster->members_count) {
-        ask_gates(self, true, on_gates_shut);
+    if (wanted <= self->cluster->roster->members_count) {
+        manager_gates(self, true, on_gates_shut);
         return;
     }
     rgm_resize_to(&self->resize, wanted);

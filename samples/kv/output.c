@@ -232,6 +232,46 @@ output_finish(struct output *output, struct kv_worker *worker)
     output->flying_bytes = 0;
 }
 
+/* Skip what is written; what is left of a vector is where its end was. */
+static size_t
+flight_skip(struct flight *flight, size_t written_bytes)
+{
+    for (uint32_t i = 0; i < flight->vectors_count && written_bytes > 0; i++) {
+        struct rgm_vector *vector = &flight->vectors[i];
+        size_t skip_bytes = written_bytes < vector->length_bytes
+                                ? written_bytes
+                                : vector->length_bytes;
+
+        vector->data = (const char *)vector->data + skip_bytes;
+        vector->length_bytes -= skip_bytes;
+        written_bytes -= skip_bytes;
+    }
+    return written_bytes;
+}
+
+void
+output_recall(struct output *output)
+{
+    struct flight *first = output->flying;
+    struct flight *last = first;
+    size_t written_bytes = first->write.count;
+
+    output->filling_bytes += output->flying_bytes - written_bytes;
+    free(first->gathered);
+    first->gathered = NULL;
+    written_bytes = flight_skip(last, written_bytes);
+    while (last->next != NULL) {
+        last = last->next;
+        written_bytes = flight_skip(last, written_bytes);
+    }
+    last->next = output->filling_first;
+    if (output->filling_first == NULL)
+        output->filling_last = last;
+    output->filling_first = first;
+    output->flying = NULL;
+    output->flying_bytes = 0;
+}
+
 void
 output_drop(struct output *output, struct kv_worker *worker)
 {

@@ -78,6 +78,9 @@ struct rgm_write *output_operation(const struct output *output);
 /* The write is home: let go of what was written. */
 void output_finish(struct output *output, struct kv_worker *worker);
 
+/* The write is home and was cancelled: what of it is not written waits again. */
+void output_recall(struct output *output);
+
 /* Let go of what waits. */
 void output_drop(struct output *output, struct kv_worker *worker);
 

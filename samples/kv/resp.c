@@ -65,6 +65,15 @@ resp_init(struct resp *resp, uint32_t bulk_max)
     resp->bulk_max = bulk_max;
 }
 
+void
+resp_move(struct resp *resp, struct resp *ret_resp)
+{
+    *ret_resp = *resp;
+    if (resp->spans == resp->few)
+        ret_resp->spans = ret_resp->few;
+    resp_init(resp, resp->bulk_max);
+}
+
 static void
 tail_release(struct rgm_block *block)
 {

@@ -74,6 +74,9 @@ void resp_init(struct resp *resp, uint32_t bulk_max);
 /* Frees what it holds. Closing twice is the same as once. */
 void resp_close(struct resp *resp);
 
+/* The parser goes on as *ret_resp, from any thread; `resp` has nothing. */
+void resp_move(struct resp *resp, struct resp *ret_resp);
+
 /* Is all that was fed read? Only then may more be fed. */
 static inline bool
 resp_hungry(const struct resp *resp)

@@ -6,6 +6,8 @@
  * A shard may not stop while a connection anywhere may still ask it. So shards
  * and sequencer do nothing when they hear that the server stops; they are
  * stopped here, when the last acceptor has said that its connections are gone.
+ * One whose worker has gone, and its connections elsewhere, is not waited for.
+ * Whatever began it, the end is a signal to the process, for who waits there.
  */
 
 #include "samples/kv/server.h"
@@ -50,8 +52,12 @@ server_retired(struct server *self, struct retired *retired)
 {
     const struct cluster *cluster = self->cluster;
 
+    if (retired->left)
+        cluster->roster->acceptors_count--;
+    else
+        self->retired_count++;
     rgm_reply(self, retired, 0);
-    if (++self->retired_count < cluster->roster->acceptors_count)
+    if (self->retired_count < cluster->roster->acceptors_count)
         return;
     rgm_stop_actor(self, cluster->manager);
     for (uint32_t i = 0; i < cluster->roster->members_count; i++)

@@ -63,12 +63,16 @@ RGM_HANDLER(shard, group, shard_group);
 RGM_HANDLER(shard, part, shard_part);
 RGM_HANDLER(shard, gate, shard_gate);
 RGM_HANDLER(shard, drained, shard_drained);
+RGM_HANDLER(shard, evacuate, shard_evacuate);
+RGM_HANDLER(shard, handover, shard_handover);
 RGM_ANSWER(shard, rgm_sleep, shard_slept);
 
 static const struct rgm_handler shard_handlers[] = {
     RGM_ON(shard, command, shard_command), RGM_ON(shard, group, shard_group),
     RGM_ON(shard, part, shard_part),       RGM_ON(shard, gate, shard_gate),
     RGM_ON(shard, drained, shard_drained), RGM_SHARD_ON(shard),
+    RGM_ON(shard, evacuate, shard_evacuate),
+    RGM_ON(shard, handover, shard_handover),
 };
 
 const struct rgm_behaviour shard_behaviour = {
@@ -359,6 +363,21 @@ shard_drained(struct shard *self, struct drained *drained)
     self->worker->gated = false;
     rgm_reply(self, drained, 0);
     (void)rgm_answer(self, self->gate, 0);
+}
+
+/* ------------------------------------------------------------ for the acceptor */
+
+/* Shards are known to all from the beginning, acceptors to their worker. */
+static void
+shard_evacuate(struct shard *self, struct evacuate *evacuate)
+{
+    rgm_forward(self, evacuate, self->worker->acceptor);
+}
+
+static void
+shard_handover(struct shard *self, struct handover *handover)
+{
+    rgm_forward(self, handover, self->worker->acceptor);
 }
 
 /* ---------------------------------------------------------------------- expiry */
