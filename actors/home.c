@@ -77,6 +77,19 @@ rgi_home_deinit(struct rgm_worker *worker)
 
 /* ---- leaving ---- */
 
+/* It has moved to us. What was sent to it before, and relayed, came by the inbox
+ * and may be there still: this is put behind, not into a road of its own. */
+static void
+behind_what_came(struct rgm_worker *worker, struct rgm_message *message)
+{
+    worker->attention = true;
+    rgi_holder_set(message, worker->number); /* a cancel finds it here */
+    if (message->flags & RGI_MESSAGE_URGENT)
+        rgi_mail_post_local(&worker->mail, message);
+    else
+        rgi_mail_append(&worker->mail, RGI_REMOTE, message);
+}
+
 /* Whom it is for may have moved before his worker closed. */
 static bool
 follow(struct rgm_worker *worker, struct rgm_message *message)
@@ -90,7 +103,10 @@ follow(struct rgm_worker *worker, struct rgm_message *message)
     if (to.bits == 0)
         return false;
     message->to = to;
-    rgi_post(worker, message, rgm_address_worker(to));
+    if (rgm_address_worker(to) == worker->number)
+        behind_what_came(worker, message);
+    else
+        rgi_post(worker, message, rgm_address_worker(to));
     return true;
 }
 

@@ -832,6 +832,267 @@ a_stop_may_come_while_it_moves(void)
     }
 }
 
+/* ------------------------------------------------ onto the worker of who writes */
+
+/* Its lease keeps its worker open when all else has gone. */
+struct keeper {
+    struct rgm_actor actor;
+};
+
+static struct rgm_worker_lease kept_open; /* worker 1 */
+
+RGM_HOOK(keeper, keeper_started);
+
+static const struct rgm_behaviour keeper_behaviour = {
+    .name = "keeper",
+    .size_bytes = sizeof(struct keeper),
+    .started = RGM_DO(keeper, keeper_started),
+};
+
+static void
+keeper_started(struct keeper *self)
+{
+    rgi_check(rgm_worker_lease_take(self, &kept_open) == 0);
+}
+
+/* On worker 0, to which the nomad of worker 1 has moved by now. */
+struct friend {
+    struct rgm_actor actor;
+    struct seen *seen;
+    struct order_request order;
+    struct rgm_down down;
+};
+
+struct errand {
+    struct rgm_request request;
+    struct rgm_address nomad;
+    struct seen *seen;
+    enum { WRITES, STOPS, ASKS_AND_CANCELS, WATCHES, STOPS_BEFORE } what;
+    bool done;  /* when home: else ask again */
+};
+RGM_REQUEST(errand);
+
+/* What was asked last. */
+struct cancel_errand {
+    struct rgm_request request;
+};
+RGM_REQUEST(cancel_errand);
+
+RGM_HANDLER(friend, errand, friend_errand);
+RGM_HANDLER(friend, cancel_errand, friend_cancel);
+RGM_ANSWER(friend, order_request, friend_answered);
+RGM_ANSWER(friend, rgm_down, friend_told);
+
+static const struct rgm_handler friend_handlers[] = {
+    RGM_ON(friend, errand, friend_errand),
+    RGM_ON(friend, cancel_errand, friend_cancel),
+};
+
+static const struct rgm_behaviour friend_behaviour = {
+    .name = "friend",
+    .size_bytes = sizeof(struct friend),
+    RGM_HANDLERS(friend_handlers),
+};
+
+static void
+friend_writes(struct friend *self, struct rgm_address nomad, unsigned long from)
+{
+    for (unsigned long number = from; number < from + 3; number++) {
+        struct letter *letter = letter_take(&self->actor, 0);
+
+        rgi_check(letter != NULL);
+        letter->number = number;
+        rgi_check(rgm_send(self, nomad, letter) == 0);
+    }
+    rgm_flush(self);
+}
+
+static void
+friend_answered(struct friend *self, struct order_request *order)
+{
+    atomic_store(&self->seen->answer_status, rgm_status(order));
+    atomic_fetch_add(&self->seen->answered, 1);
+}
+
+static void
+friend_told(struct friend *self, struct rgm_down *down)
+{
+    rgi_check(rgm_status(down) == 0);
+    atomic_fetch_add(&self->seen->answered, 1);
+}
+
+/* By the nomad's old address, whose number is closed. */
+static void
+friend_goes_on(struct friend *self, const struct errand *errand)
+{
+    self->seen = errand->seen;
+    if (errand->what == STOPS)
+        rgm_stop_actor(self, errand->nomad);
+    if (errand->what == WATCHES) {
+        rgm_monitor(self, &self->down, errand->nomad,
+                    RGM_REPLY(friend, rgm_down, friend_told));
+        rgm_flush(self);
+        rgm_stop_actor(self, errand->nomad);
+    }
+    if (errand->what == ASKS_AND_CANCELS) {
+        order_request_prepare(&self->order, errand->nomad);
+        self->order.order = KEEP;
+        rgm_ask(self, &self->order,
+                RGM_REPLY(friend, order_request, friend_answered));
+        rgm_flush(self);
+    }
+}
+
+static void
+friend_cancel(struct friend *self, struct cancel_errand *errand)
+{
+    rgm_cancel(self, &self->order);
+    rgm_reply(self, errand, 0);
+}
+
+/* The first letters are relayed into our inbox, in which nobody looks before we
+ * return; the others find the old number closed. It closes when its lease is
+ * released, and needs nothing of us any more once what it borrowed is back. */
+static void
+friend_errand(struct friend *self, struct errand *errand)
+{
+    struct rgm_runtime *runtime = self->actor.worker->runtime;
+
+    errand->done = self->actor.worker->slots.lent == 0;
+    if (!errand->done) {
+        rgm_reply(self, errand, 0);
+        return;
+    }
+    if (errand->what == STOPS_BEFORE) {
+        rgm_stop_actor(self, errand->nomad);
+        rgm_reply(self, errand, 0);
+        return;
+    }
+    friend_writes(self, errand->nomad, 1);
+    rgm_worker_lease_release(&kept_open);
+    while (rgi_inbox_word(&runtime->places[1].inbox) != RGI_INBOX_CLOSED)
+        sched_yield();
+    friend_writes(self, errand->nomad, 4);
+    friend_goes_on(self, errand);
+    rgm_reply(self, errand, 0);
+}
+
+/* With the friend on worker 0, and nobody but the keeper on worker 1. */
+static struct errand
+errand_prepared(struct rgm_runtime *runtime, struct seen *seen,
+                struct rgm_address *ret_friend)
+{
+    struct rgm_address keeper;
+    struct errand errand;
+
+    rgi_check(rgm_runtime_spawn(runtime, 0, &friend_behaviour, NULL,
+                                ret_friend) == 0);
+    errand_prepare(&errand, *ret_friend);
+    errand.nomad = nomad_on(runtime, 1, seen);
+    errand.seen = seen;
+    errand.what = WRITES;
+    rgi_check(rgm_runtime_spawn(runtime, 1, &keeper_behaviour, NULL,
+                                &keeper) == 0);
+    rgi_check(rgm_runtime_resize(runtime, 1) == 0);
+    while (atomic_load(&seen->moved) == 0)
+        sched_yield();
+    return errand;
+}
+
+static void
+errand_run(struct rgm_runtime *runtime, struct errand *errand)
+{
+    do
+        rgi_check(rgm_call(runtime, errand) == 0);
+    while (!errand->done);
+}
+
+static void
+who_moves_to_the_writers_worker_hears_him_in_order(void)
+{
+    struct seen seen = {.started = 0};
+    struct rgm_runtime *runtime = begin(2, 2);
+    struct rgm_address friend;
+    struct errand errand = errand_prepared(runtime, &seen, &friend);
+
+    errand_run(runtime, &errand);
+    shrink(runtime, 1);
+    rgi_check(order(runtime, errand.nomad, COUNT).value == 6);
+    end(runtime);
+}
+
+static void
+who_moves_to_the_writers_worker_is_stopped_from_there(void)
+{
+    struct seen seen = {.started = 0};
+    struct rgm_runtime *runtime = begin(2, 2);
+    struct rgm_address friend;
+    struct errand errand = errand_prepared(runtime, &seen, &friend);
+
+    errand.what = STOPS;
+    errand_run(runtime, &errand);
+    while (atomic_load(&seen.stopped) == 0)
+        sched_yield();
+    end(runtime);
+    rgi_check(atomic_load(&seen.stopped) == 1);
+}
+
+static void
+who_moves_to_the_watchers_worker_is_watched_there(void)
+{
+    struct seen seen = {.started = 0};
+    struct rgm_runtime *runtime = begin(2, 2);
+    struct rgm_address friend;
+    struct errand errand = errand_prepared(runtime, &seen, &friend);
+
+    errand.what = WATCHES;
+    errand_run(runtime, &errand);
+    while (atomic_load(&seen.answered) == 0)
+        sched_yield();
+    rgi_check(atomic_load(&seen.stopped) == 1);
+    end(runtime);
+    rgi_check(atomic_load(&seen.answered) == 1);
+}
+
+/* The cancel finds the request where it is kept, at its asker's own worker. */
+static void
+who_moves_to_the_askers_worker_gives_back_what_is_cancelled(void)
+{
+    struct seen seen = {.started = 0};
+    struct rgm_runtime *runtime = begin(2, 2);
+    struct rgm_address friend;
+    struct errand errand = errand_prepared(runtime, &seen, &friend);
+    struct cancel_errand cancel;
+
+    errand.what = ASKS_AND_CANCELS;
+    errand_run(runtime, &errand);
+    rgi_check(order(runtime, errand.nomad, COUNT).value == 6); /* it is kept */
+    cancel_errand_prepare(&cancel, friend);
+    rgi_check(rgm_call(runtime, &cancel) == 0);
+    while (atomic_load(&seen.answered) == 0)
+        sched_yield();
+    rgi_check(atomic_load(&seen.answer_status) == -ECANCELED);
+    rgi_check(atomic_load(&seen.withdrawn) == 1);
+    end(runtime);
+}
+
+/* While its old worker is open, and relays. */
+static void
+a_stop_that_is_relayed_to_its_senders_worker_stops(void)
+{
+    struct seen seen = {.started = 0};
+    struct rgm_runtime *runtime = begin(2, 2);
+    struct rgm_address friend;
+    struct errand errand = errand_prepared(runtime, &seen, &friend);
+
+    errand.what = STOPS_BEFORE;
+    errand_run(runtime, &errand);
+    while (atomic_load(&seen.stopped) == 0)
+        sched_yield();
+    rgm_worker_lease_release(&kept_open);
+    end(runtime);
+}
+
 #define CASES(X)                                                               \
     X(move, rsz_02_a_movable_actor_goes_on_under_its_name)                     \
     X(move, rsz_06_letters_arrive_once_and_in_order_whatever_moves)            \
@@ -844,6 +1105,11 @@ a_stop_may_come_while_it_moves(void)
     X(move, a_number_waits_for_the_last_actor_named_by_it)                     \
     X(move, it_moves_again_and_again)                                          \
     X(move, two_retire_at_once)                                                \
+    X(move, who_moves_to_the_writers_worker_hears_him_in_order)                \
+    X(move, who_moves_to_the_writers_worker_is_stopped_from_there)             \
+    X(move, who_moves_to_the_watchers_worker_is_watched_there)                 \
+    X(move, who_moves_to_the_askers_worker_gives_back_what_is_cancelled)       \
+    X(move, a_stop_that_is_relayed_to_its_senders_worker_stops)                \
     X(move, a_hook_may_say_when)                                               \
     X(move, a_thousand_move_and_few_numbers_are_lent)                          \
     X(move, without_memory_it_stops_or_waits)                                  \

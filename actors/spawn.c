@@ -739,7 +739,8 @@ rgi_stop_control(struct rgm_worker *worker, struct rgm_message *message)
 {
     const struct rgi_slot *slot;
 
-    if (rgm_address_worker(message->from) == worker->number) {
+    /* Not by whose it is: it may have been relayed to whom it comes from. */
+    if (rgi_holder(message) == RGI_HOLDER_HOME) {
         rgi_slab_give(&worker->slab, message, message->charged_bytes);
         worker->messages_out--;
         return;
