@@ -22,6 +22,7 @@
 #include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
 #include "conformance/send_file_cases.h"
+#include "conformance/retire_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/signal_cases.h"
 #include "conformance/timer_cases.h"
@@ -52,6 +53,7 @@
     POOLED_CASES(X, ring_pooled)                                               \
     RING_CASES(X, ring_only)                                                   \
     SEND_FILE_CASES(X, ring_send_file)                                         \
+    RETIRE_CASES(X, ring_retire)                                               \
     SHUTDOWN_CASES(X, ring_shutdown)                                           \
     SIGNAL_CASES(X, ring_signal)                                               \
     TIMER_CASES(X, ring_timer)                                                 \

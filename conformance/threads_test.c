@@ -20,6 +20,7 @@
 #include "conformance/reader_cases.h"
 #include "conformance/resolve_cases.h"
 #include "conformance/send_file_cases.h"
+#include "conformance/retire_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/signal_cases.h"
 #include "conformance/timer_cases.h"
@@ -51,6 +52,7 @@
     MECHANICS_CASES(X, threads_mechanics)                                      \
     POOLED_CASES(X, threads_pooled)                                            \
     SEND_FILE_CASES(X, threads_send_file)                                      \
+    RETIRE_CASES(X, threads_retire)                                            \
     SHUTDOWN_CASES(X, threads_shutdown)                                        \
     SIGNAL_CASES(X, threads_signal)                                            \
     TIMER_CASES(X, threads_timer)                                              \
