@@ -49,7 +49,8 @@ full  ask-three-second       actors ask clean/1    -DN=3 -DCLOSING -DTOKENS -DSE
 full  ask-three-closing      actors ask clean/1    -DN=3 -DCLOSING
 full  ask-chain              actors ask clean/1    -DN=3 -DMAXFWD=6 -DCLOSING
 full  pool-two-slots         leases pool clean      -DSLOTS=2
-full  pool-two-words         leases pool clean      -DSLOTS=2 -DTWO_WORDS
+full  pool-two-words         leases pool clean      -DSLOTS=2 -DTWO_WORDS -DSTAYS_OUT
+full  pool-two-words-alone   leases pool clean      -DSLOTS=2 -DTWO_WORDS -DWAITERS=1 -DTHIEF
 full  pool-close-thief       leases pool clean      -DCLOSE -DTHIEF
 full  pool-lend-two          leases pool clean      -DSLOTS=2 -DLEND
 full  shards-thrice          actors shards clean   -DMOVES=3
@@ -194,6 +195,14 @@ quick move-forget            actors move assertion/at==3 -DMUT_FORGET
 quick move-reuse             actors move assertion/handled -DMUT_REUSE
 quick move-generation-again  actors move assertion -DMUT_GEN_RESTART
 quick move-close-own-out     actors move assertion/word== -DMUT_CLOSE_OUT
+quick twice                  actors moves clean/0  -DMAILS=3 -DGUESTS=1
+full  twice-four             actors moves clean/0
+quick twice-local            actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_LOCAL
+quick twice-rewritten        actors moves assertion/at==3 -DMAILS=3 -DGUESTS=1 -DMUT_REWRITE
+quick twice-lent-closes      actors moves assertion/word2== -DMAILS=3 -DGUESTS=1 -DMUT_LENT_CLOSES
+quick twice-closed-early     actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_CLOSED_EARLY
+quick twice-not-followed     actors moves assertion/at!=3 -DMAILS=3 -DGUESTS=1 -DMUT_NO_FOLLOW
+quick twice-state-first      actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_STATE_FIRST
 quick lease                  actors lease clean/18
 quick lease-forced           actors lease clean/16 -DFORCED
 quick lease-not-serial       actors lease assertion/closed -DMUT_NO_SERIAL

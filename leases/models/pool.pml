@@ -13,7 +13,9 @@
  *   - Handing over is a step after claiming: the slot is on its way meanwhile.
  *
  * Switches: LEND: a lender has the first slot, and brings it home when it is
- * recalled; there is no holder for it. CLOSE: somebody closes the pool.
+ * recalled; there is no holder for it. CLOSE: somebody closes the pool. STAYS_OUT:
+ * the first slot is out and does not come home, so that with two words what comes
+ * is in another word than the one that is looked at first.
  *
  * Checked: a slot has one owner; nobody is handed two; at the end nobody waits
  * (a lost wake is an end in which a waiter still stands), every slot is free, or
@@ -37,10 +39,15 @@
 #ifndef ROUNDS
 #define ROUNDS 1
 #endif
-#ifdef LEND
+#if defined(LEND) || defined(STAYS_OUT)
 #define FIRST_HELD 1
 #else
 #define FIRST_HELD 0
+#endif
+#ifdef STAYS_OUT
+#define FIRST_BACK 1
+#else
+#define FIRST_BACK 0
 #endif
 
 #define NOBODY 255
@@ -494,6 +501,7 @@ init {
         i = 0
     };
     _nr_pr == 1;
+    i = FIRST_BACK;
     do
     :: i < SLOTS ->
         assert(!owned[i]);
