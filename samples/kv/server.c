@@ -7,7 +7,6 @@
  * and sequencer do nothing when they hear that the server stops; they are
  * stopped here, when the last acceptor has said that its connections are gone.
  * One whose worker has gone, and its connections elsewhere, is not waited for.
- * Whatever began it, the end is a signal to the process, for who waits there.
  */
 
 #include "samples/kv/server.h"
