@@ -37,6 +37,10 @@
 
 static uint64_t rgi_seed_in_use; /* 0 until rgi_seed() was called */
 
+/* A runner may define it, to clean up behind a failed check on a thread of its
+ * own; there it does not return. */
+__attribute__((weak)) void rgi_case_failed(void);
+
 __attribute__((noreturn, noinline, cold, unused)) static void
 rgi_check_failed(const char *file, int line, const char *expression)
 {
@@ -44,6 +48,8 @@ rgi_check_failed(const char *file, int line, const char *expression)
     if (rgi_seed_in_use != 0)
         fprintf(stderr, "replay with RGM_SEED=%" PRIu64 "\n", rgi_seed_in_use);
     fflush(stderr);
+    if (rgi_case_failed != NULL)
+        rgi_case_failed();
     abort();
 }
 

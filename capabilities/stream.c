@@ -618,3 +618,10 @@ rgi_write_advance(struct rgm_write *write, struct rgi_write_place *place,
     write->count += bytes;
     return write->some || over;
 }
+
+void
+rgm_operation_open(struct rgm_operation *operation, uint64_t resource)
+{
+    rgi_assert(fills(operation) != NULL);
+    rgi_stream_fill(operation, resource);
+}

@@ -25,20 +25,63 @@
 #include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/dedicated_cases.h"
+#include "conformance/detach_cases.h"
 #include "conformance/ending_cases.h"
+#include "conformance/file_base_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/mechanics_cases.h"
+#include "conformance/owner_cases.h"
 #include "conformance/packet_cases.h"
 #include "conformance/pooled_cases.h"
+#include "conformance/race_cases.h"
 #include "conformance/reader_cases.h"
+#include "conformance/reentrancy_cases.h"
 #include "conformance/resolve_cases.h"
+#include "conformance/retire_cases.h"
+#include "conformance/send_file_cases.h"
 #include "conformance/shutdown_cases.h"
+#include "conformance/signal_cases.h"
 #include "conformance/socket_cases.h"
 #include "conformance/stream_cases.h"
+#include "conformance/timer_cases.h"
 #include "conformance/transfer_cases.h"
 #include "conformance/worker_lease_cases.h"
 #include "conformance/writer_cases.h"
+
+/* All suites, for a provider of everything; their names begin with its own. */
+#define CONFORM_ALL_CASES(X, provider)                                         \
+    ACQUIRE_CASES(X, provider##_acquire)                                       \
+    CANCEL_CASES(X, provider##_cancel)                                         \
+    CHILD_CASES(X, provider##_child)                                           \
+    CLOCK_CASES(X, provider##_clock)                                           \
+    CROWD_CASES(X, provider##_crowd)                                           \
+    DEDICATED_CASES(X, provider##_dedicated)                                   \
+    DETACH_CASES(X, provider##_detach)                                         \
+    ENDING_CASES(X, provider##_ending)                                         \
+    FILE_BASE_CASES(X, provider##_file_base)                                   \
+    FILE_CASES(X, provider##_file)                                             \
+    JOB_CASES(X, provider##_job)                                               \
+    LIFECYCLE_CASES(X, provider##_lifecycle)                                   \
+    MECHANICS_CASES(X, provider##_mechanics)                                   \
+    OWNER_CASES(X, provider##_owner)                                           \
+    PACKET_CASES(X, provider##_packet)                                         \
+    POOLED_CASES(X, provider##_pooled)                                         \
+    RACE_CASES(X, provider##_race)                                             \
+    READER_CASES(X, provider##_reader)                                         \
+    REENTRANCY_CASES(X, provider##_reentrancy)                                 \
+    RESOLVE_CASES(X, provider##_resolve)                                       \
+    RETIRE_CASES(X, provider##_retire)                                         \
+    SEND_FILE_CASES(X, provider##_send_file)                                   \
+    SHUTDOWN_CASES(X, provider##_shutdown)                                     \
+    SIGNAL_CASES(X, provider##_signal)                                         \
+    SOCKET_CASES(X, provider##_socket)                                         \
+    STREAM_CASES(X, provider##_stream)                                         \
+    TIMER_CASES(X, provider##_timer)                                           \
+    TRANSFER_CASES(X, provider##_transfer)                                     \
+    WORKER_LEASE_CASES(X, provider##_worker_lease)                             \
+    WRITER_CASES(X, provider##_writer)
 
 #endif /* CONFORMANCE_CONFORMANCE_H */

@@ -29,8 +29,7 @@ static void
 scratch_open(struct stage *stage, struct scratch *scratch)
 {
     stage_open(stage);
-    snprintf(scratch->directory, sizeof(scratch->directory),
-             "/tmp/ringmail-files-XXXXXX");
+    scratch_path(scratch->directory, sizeof(scratch->directory), "files");
     rgi_check(mkdtemp(scratch->directory) != NULL);
     snprintf(scratch->path, sizeof(scratch->path), "%s/file",
              scratch->directory);
@@ -646,7 +645,7 @@ fil_09_sync_only_when_asked(struct stage *stage)
     rgm_file_sync(&sync, &directory);
     rgi_check(rgm_call(stage->runtime, &sync) == 0);
     /* A ring's go to the kernel by another road, and as few. */
-    if (stage->class == &rgm_provider_threads)
+    if (stage_is_on(stage, "threads"))
         rgi_check(shim_syncs() == 3);
     else
         rgi_check(shim_syncs() == 0);

@@ -147,13 +147,27 @@ stage_cancel_request(struct stage *stage, uint32_t worker,
     stage_do_on(stage, worker, cancel_here, request);
 }
 
+static unsigned guard_s = GUARD_S; /* changed before a case only */
+
+unsigned
+stage_guard_s(void)
+{
+    return guard_s;
+}
+
+void
+stage_guard_set(unsigned seconds)
+{
+    guard_s = seconds;
+}
+
 static struct timespec
 guard(void)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += GUARD_S;
+    until.tv_sec += guard_s;
     return until;
 }
 
@@ -274,6 +288,15 @@ stage_in_flight(struct stage *stage)
 
 /* ------------------------------------------------------------ open and close */
 
+void
+scratch_path(char *ret_path, size_t size_bytes, const char *what)
+{
+    const char *place = getenv("TMPDIR");
+
+    snprintf(ret_path, size_bytes, "%s/ringmail-%s-XXXXXX",
+             place != NULL && place[0] != 0 ? place : "/tmp", what);
+}
+
 unsigned
 descriptors_open(void)
 {
@@ -293,6 +316,12 @@ spawn_puppet(struct stage *stage, uint32_t worker)
 
     rgi_check(rgm_runtime_spawn(stage->runtime, worker, &puppet_behaviour,
                                 &argument, &stage->puppets[worker]) == 0);
+}
+
+bool
+stage_is_on(const struct stage *stage, const char *class_name)
+{
+    return strcmp(stage->class->name, class_name) == 0;
 }
 
 void
@@ -368,21 +397,19 @@ stage_deinit(struct stage *stage)
 }
 
 void
-stage_perform(stage_case_function *run, const struct rgm_provider_class *class)
+stage_script_begin(struct stage *stage)
 {
-    struct stage stage = {.class = class};
+    rgi_check(rgm_script_create(&script_now) == 0);
+    rgm_script_follow_clock(script_now);
+    stage->automaton = automaton_start(script_now);
+}
 
-    stage_init(&stage);
-    if (class == &rgm_provider_scripted) {
-        rgi_check(rgm_script_create(&script_now) == 0);
-        rgm_script_follow_clock(script_now);
-        stage.automaton = automaton_start(script_now);
-    }
-    run(&stage);
-    automaton_stop(stage.automaton);
+void
+stage_script_end(struct stage *stage)
+{
+    automaton_stop(stage->automaton);
     rgm_script_destroy(script_now);
     script_now = NULL;
-    stage_deinit(&stage);
 }
 
 /* ------------------------------------------------------------------ streams */

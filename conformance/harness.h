@@ -35,9 +35,14 @@
 #include <ringmail/ringmail.h>
 
 #include "base/cases.h"
+#include "conformance/runner.h"
 #include "conformance/spy.h"
 
 #define GUARD_S 60 /* against hanging; nothing is measured by it */
+
+/* GUARD_S, or less where something is expected to hang. */
+unsigned stage_guard_s(void);
+void stage_guard_set(unsigned seconds);
 
 /* How often a step was asked and answered. Under the stage's lock. */
 struct track {
@@ -78,7 +83,9 @@ struct stage {
     struct rgm_address puppets[RGM_WORKERS_MAX]; /* one per worker */
     struct rgm_listener listener;                /* stage_listen */
     struct rgm_endpoint endpoint;
-    unsigned descriptors; /* before it was opened */
+    unsigned descriptors;          /* before it was opened */
+    void *context;                 /* the fixture's */
+    const struct store_ops *store; /* likewise; NULL: a directory, store.h */
 
     struct automaton *automaton; /* scripted: plays the machine */
 
@@ -86,15 +93,17 @@ struct stage {
     pthread_cond_t answered;
 };
 
-typedef void stage_case_function(struct stage *stage);
-
 /* Makes a zeroed one with a class usable; for cases that need a second. */
 void stage_init(struct stage *stage);
 void stage_deinit(struct stage *stage);
 
-/* Runs a case on a provider. */
-void
-stage_perform(stage_case_function *run, const struct rgm_provider_class *class);
+/* For a fixture of the scripted provider: a script, and an automaton that plays
+ * the machine. */
+void stage_script_begin(struct stage *stage);
+void stage_script_end(struct stage *stage);
+
+/* Whether its provider is this one, or a fault in front of it. */
+bool stage_is_on(const struct stage *stage, const char *class_name);
 
 /* Starts a runtime (one worker, unless options say otherwise). */
 void stage_open(struct stage *stage);
@@ -216,6 +225,8 @@ int peer_listen(struct rgm_endpoint *endpoint, int backlog);
 int peer_accept(int listener);
 void peer_send(int peer, const void *data, size_t length_bytes);
 void peer_receive(int peer, void *memory, size_t length_bytes);
+/* Returns: how much it was; 0: the end. */
+size_t peer_receive_some(int peer, void *memory, size_t capacity_bytes);
 /* The next thing to receive is the end of the stream. */
 void peer_expect_end(int peer);
 /* Nothing is there to be received. */
@@ -228,6 +239,10 @@ void peer_reset(int peer);
 /* Our end of a peer's connection, as a descriptor; the peer's is inet. */
 int descriptor_of_peer(int peer);
 
+/* A path that names `what` and nobody else has, for mkstemp and mkdtemp: under
+ * TMPDIR, or /tmp. */
+void scratch_path(char *ret_path, size_t size_bytes, const char *what);
+
 /* How many descriptors the process has open. */
 unsigned descriptors_open(void);
 
@@ -237,46 +252,5 @@ uint64_t next_random(uint64_t *random);
 /* Bytes that tell where in a stream they are. */
 void pattern_fill(void *memory, size_t length_bytes, uint64_t offset);
 bool pattern_holds(const void *memory, size_t length_bytes, uint64_t offset);
-
-/* ---------------------------------------------------------------- runners */
-
-/*
- * CONFORM(provider, SUITES) makes all cases of SUITES(X), each X(suite, name),
- * into tests on that provider: Criterion's, or one plain program.
- */
-#if defined(RGI_PLAIN_MAIN) && RGI_PLAIN_MAIN
-
-#define CONFORM_WRAP(suite, name)                                              \
-    static void suite##_##name(void)                                           \
-    {                                                                          \
-        stage_perform(name, conform_class);                                    \
-    }
-#define CONFORM_ROW(suite, name) {#suite "/" #name, suite##_##name},
-#define CONFORM(provider, SUITES)                                              \
-    static const struct rgm_provider_class *const conform_class = &(provider); \
-    SUITES(CONFORM_WRAP)                                                       \
-    int main(int argc, char **argv)                                            \
-    {                                                                          \
-        static const struct rgi_case cases[] = {SUITES(CONFORM_ROW)};          \
-                                                                               \
-        return rgi_cases_main(cases, sizeof(cases) / sizeof(cases[0]), argc,   \
-                              argv);                                           \
-    }
-
-#else
-
-#define CONFORM_TEST(suite, name)                                              \
-    Test(suite, name, .timeout = RGI_CASE_LIMIT_S)                             \
-    {                                                                          \
-        stage_perform(name, conform_class);                                    \
-    }
-#define CONFORM(provider, SUITES)                                              \
-    static const struct rgm_provider_class *const conform_class = &(provider); \
-    SUITES(CONFORM_TEST)
-
-#endif
-
-/* Declares the cases of a list, each X(suite, name). */
-#define CONFORM_DECLARE(suite, name) void name(struct stage *stage);
 
 #endif /* CONFORMANCE_HARNESS_H */

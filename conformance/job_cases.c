@@ -458,6 +458,7 @@ blk_12_threads_are_the_runtimes_own(struct stage *stage)
     other.class = stage->class;
     other.options.workers = 1;
     other.options.job_threads = 1;
+    other.options.provider_argument = stage->options.provider_argument;
     stage_open(&other);
     for (int i = 0; i < 3; i++)
         held_prepare(&held[i], &gate);

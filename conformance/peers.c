@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* peers.c - the other end of a connection: plain blocking sockets. */
+/* peers.c - the other end of a connection: plain blocking sockets, unless the
+ * fixture has others. */
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,12 +14,13 @@
 #include <arpa/inet.h>
 
 #include "conformance/harness.h"
+#include "conformance/peers.h"
 
 /* Also the guard: a peer that waits too long is a failure. */
 static int
 guarded(int fd)
 {
-    const struct timeval limit = {GUARD_S, 0};
+    const struct timeval limit = {stage_guard_s(), 0};
 
     rgi_check(fd >= 0);
     rgi_check(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ==
@@ -68,8 +70,8 @@ open_socket(const struct rgm_endpoint *endpoint)
     return guarded(socket(family_of(endpoint), SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
-int
-peer_connect(const struct rgm_endpoint *endpoint)
+static int
+socket_connect(const struct rgm_endpoint *endpoint)
 {
     struct sockaddr_storage address;
     socklen_t length = peer_to_kernel(endpoint, &address);
@@ -79,8 +81,8 @@ peer_connect(const struct rgm_endpoint *endpoint)
     return fd;
 }
 
-int
-peer_listen(struct rgm_endpoint *endpoint, int backlog)
+static int
+socket_listen(struct rgm_endpoint *endpoint, int backlog)
 {
     struct sockaddr_storage address;
     socklen_t length = peer_to_kernel(endpoint, &address);
@@ -98,10 +100,97 @@ peer_listen(struct rgm_endpoint *endpoint, int backlog)
     return fd;
 }
 
+static int
+socket_accept(int listener)
+{
+    return guarded(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+}
+
+static ssize_t
+socket_send(int peer, const void *data, size_t length_bytes)
+{
+    ssize_t count = send(peer, data, length_bytes, MSG_NOSIGNAL);
+
+    return count < 0 ? -errno : count;
+}
+
+static ssize_t
+socket_receive(int peer, void *memory, size_t capacity_bytes, bool waits)
+{
+    ssize_t count =
+        recv(peer, memory, capacity_bytes, waits ? 0 : MSG_DONTWAIT);
+
+    return count < 0 ? -errno : count;
+}
+
+static int
+socket_shutdown(int peer)
+{
+    return shutdown(peer, SHUT_WR) == 0 ? 0 : -errno;
+}
+
+static int
+socket_close(int peer)
+{
+    return close(peer) == 0 ? 0 : -errno;
+}
+
+static int
+socket_reset(int peer)
+{
+    const struct linger at_once = {1, 0};
+
+    rgi_check(setsockopt(peer, SOL_SOCKET, SO_LINGER, &at_once,
+                         sizeof(at_once)) == 0);
+    return socket_close(peer);
+}
+
+static const struct peer_ops sockets = {
+    .connect = socket_connect,
+    .listen = socket_listen,
+    .accept = socket_accept,
+    .send = socket_send,
+    .receive = socket_receive,
+    .shutdown = socket_shutdown,
+    .close = socket_close,
+    .reset = socket_reset,
+};
+
+/* ----------------------------------------------------------- whatever it is */
+
+static const struct peer_ops *ops = &sockets;
+
+void
+peers_use(const struct peer_ops *others)
+{
+    ops = others != NULL ? others : &sockets;
+}
+
+int
+peer_connect(const struct rgm_endpoint *endpoint)
+{
+    int peer = ops->connect(endpoint);
+
+    rgi_check(peer >= 0);
+    return peer;
+}
+
+int
+peer_listen(struct rgm_endpoint *endpoint, int backlog)
+{
+    int listener = ops->listen(endpoint, backlog);
+
+    rgi_check(listener >= 0);
+    return listener;
+}
+
 int
 peer_accept(int listener)
 {
-    return guarded(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+    int peer = ops->accept(listener);
+
+    rgi_check(peer >= 0);
+    return peer;
 }
 
 void
@@ -110,12 +199,21 @@ peer_send(int peer, const void *data, size_t length_bytes)
     size_t sent = 0;
 
     while (sent < length_bytes) {
-        ssize_t count = send(peer, (const char *)data + sent,
-                             length_bytes - sent, MSG_NOSIGNAL);
+        ssize_t count =
+            ops->send(peer, (const char *)data + sent, length_bytes - sent);
 
         rgi_check(count > 0);
         sent += (size_t)count;
     }
+}
+
+size_t
+peer_receive_some(int peer, void *memory, size_t capacity_bytes)
+{
+    ssize_t count = ops->receive(peer, memory, capacity_bytes, true);
+
+    rgi_check(count >= 0);
+    return (size_t)count;
 }
 
 void
@@ -124,11 +222,11 @@ peer_receive(int peer, void *memory, size_t length_bytes)
     size_t received = 0;
 
     while (received < length_bytes) {
-        ssize_t count =
-            recv(peer, (char *)memory + received, length_bytes - received, 0);
+        size_t count = peer_receive_some(peer, (char *)memory + received,
+                                         length_bytes - received);
 
         rgi_check(count > 0);
-        received += (size_t)count;
+        received += count;
     }
 }
 
@@ -137,7 +235,7 @@ peer_expect_end(int peer)
 {
     char byte;
 
-    rgi_check(recv(peer, &byte, 1, 0) == 0);
+    rgi_check(peer_receive_some(peer, &byte, 1) == 0);
 }
 
 void
@@ -145,30 +243,25 @@ peer_expect_nothing(int peer)
 {
     char byte;
 
-    rgi_check(recv(peer, &byte, 1, MSG_DONTWAIT) < 0);
-    rgi_check(errno == EAGAIN);
+    rgi_check(ops->receive(peer, &byte, 1, false) == -EAGAIN);
 }
 
 void
 peer_shutdown(int peer)
 {
-    rgi_check(shutdown(peer, SHUT_WR) == 0);
+    rgi_check(ops->shutdown(peer) == 0);
 }
 
 void
 peer_close(int peer)
 {
-    rgi_check(close(peer) == 0);
+    rgi_check(ops->close(peer) == 0);
 }
 
 void
 peer_reset(int peer)
 {
-    const struct linger at_once = {1, 0};
-
-    rgi_check(setsockopt(peer, SOL_SOCKET, SO_LINGER, &at_once,
-                         sizeof(at_once)) == 0);
-    rgi_check(close(peer) == 0);
+    rgi_check(ops->reset(peer) == 0);
 }
 
 /* ------------------------------------------------------- our end, from below */

@@ -126,4 +126,10 @@
     X(scripted_shutdown, shd_13_eight_callers_see_one_end)                     \
     X(scripted_shutdown, shd_14_thread_destructors_are_their_own)
 
-CONFORM(rgm_provider_scripted, SUITES)
+static const struct stage_fixture scripted = {
+    .class = &rgm_provider_scripted,
+    .set_up = stage_script_begin,
+    .clean_up = stage_script_end,
+};
+
+CONFORM_FIXTURE(scripted, SUITES)

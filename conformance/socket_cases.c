@@ -617,7 +617,7 @@ soc_10_cleanup_has_its_own_admission(struct stage *stage)
     shim_gate_shut(descriptor_of_peer(busy_peer));
     waiting.stream = &busy;
     stage_do(stage, begin_reads, &waiting);
-    if (stage->class == &rgm_provider_threads)
+    if (stage_is_on(stage, "threads"))
         shim_gate_await(4);
     rgi_check(stage_shutdown(stage, &near) == 0);
     peer_expect_end(peer);

@@ -14,6 +14,21 @@ static struct spy spies[RGM_WORKERS_MAX];
 static __thread struct spy *mine; /* of this worker's thread */
 static const struct rgm_provider_class *real_class;
 
+/* Set by a runner that gives a case up. */
+static bool lets_go;
+
+static bool
+gives_up(void)
+{
+    return __atomic_load_n(&lets_go, __ATOMIC_ACQUIRE);
+}
+
+void
+spy_let_go(void)
+{
+    __atomic_store_n(&lets_go, true, __ATOMIC_RELEASE);
+}
+
 static uint64_t
 spy_now(struct rgm_provider *provider)
 {
@@ -36,7 +51,7 @@ static void
 spy_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
 {
     mine->cancels++;
-    if (!mine->holds_cancels) {
+    if (!mine->holds_cancels || gives_up()) {
         mine->real->cancel(provider, operation);
         return;
     }
@@ -67,6 +82,10 @@ spy_wait(struct rgm_provider *provider, uint64_t deadline_ns,
     struct rgm_turn fresh = {0};
     int status;
 
+    if (gives_up()) {
+        spy_release_cancels(mine);
+        spy_release_completions(mine);
+    }
     mine->waits++;
     if (mine->done.first != NULL && !mine->holds_completions)
         deadline_ns = 0;
@@ -74,7 +93,7 @@ spy_wait(struct rgm_provider *provider, uint64_t deadline_ns,
         mine->waits_blocking++;
     status = mine->real->wait(provider, deadline_ns, &fresh);
     splice(&mine->done, &fresh);
-    if (!mine->holds_completions)
+    if (!mine->holds_completions || gives_up())
         splice(turn, &mine->done);
     turn->rang = turn->rang || fresh.rang;
     return status;
@@ -142,6 +161,7 @@ spy_class(const struct rgm_provider_class *real)
     class.open = spy_open;
     class.close = spy_close;
     real_class = real;
+    __atomic_store_n(&lets_go, false, __ATOMIC_RELEASE);
     return &class;
 }
 

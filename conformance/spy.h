@@ -46,6 +46,10 @@ spy_class(const struct rgm_provider_class *real);
  * ended. */
 struct spy *spy_of(uint32_t worker);
 
+/* From their next turn on all spies hold nothing any more, until the next
+ * runtime. Thread: any. */
+void spy_let_go(void);
+
 /* Let go of what is held, in the order in which it came, and hold no more. */
 void spy_release_cancels(struct spy *spy);
 void spy_release_completions(struct spy *spy);

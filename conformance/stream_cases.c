@@ -63,14 +63,14 @@ receiver_main(void *argument)
 {
     struct mover *mover = argument;
     char *bytes = malloc(65536);
-    ssize_t count = 1;
+    size_t count = 1;
 
     rgi_check(bytes != NULL);
     while (mover->moved_bytes < mover->length_bytes && count > 0) {
-        count = recv(mover->peer, bytes, mover_piece(mover, 65536), 0);
-        rgi_check(count >= 0);
-        rgi_check(pattern_holds(bytes, (size_t)count, mover->moved_bytes));
-        mover->moved_bytes += (size_t)count;
+        count = peer_receive_some(mover->peer, bytes,
+                                  mover_piece(mover, 65536));
+        rgi_check(pattern_holds(bytes, count, mover->moved_bytes));
+        mover->moved_bytes += count;
     }
     free(bytes);
     return NULL;

@@ -256,6 +256,19 @@ RGM_API extern const struct rgm_provider_class rgm_provider_threads;
 RGM_API void rgm_operation_complete(struct rgm_operation *operation,
                                     int status, struct rgm_turn *turn);
 
+/*
+ * Open the handle that a listen, an accept, a connect or an open of a file or
+ * packet socket fills in; right before the operation is completed with 0.
+ *
+ * resource: what the provider knows it by. It is in the `resource` of the
+ * handle of every operation that uses it later, until a close of it is
+ * submitted; what is open when the provider is closed is the provider's to free.
+ *
+ * Thread: owner of the provider.
+ */
+RGM_API void rgm_operation_open(struct rgm_operation *operation,
+                                uint64_t resource);
+
 static inline void
 rgm_turn_append(struct rgm_turn *turn, struct rgm_message *message)
 {

@@ -5,7 +5,8 @@
 #
 # Installs a shared and a static ringmail into a temporary directory, moves it
 # once (nothing may remember where it was), and builds and runs both programs by
-# find_package and by pkg-config. Every header also compiles alone as C++11.
+# find_package and by pkg-config. Every header also compiles alone as C++11. The
+# provider of samples/provider_template is built outside, too, and put to its suites.
 
 set -eu
 cd "$(dirname "$0")/../.."
@@ -64,4 +65,16 @@ for kind in shared static; do
     quietly "$place/consumer_cpp"
     echo "ok package/${kind}_pkg_config"
 done
+
+# A copy: nothing of this tree may be found from where it lies.
+mkdir -p "$place/outside/samples"
+cp -r samples/provider_template "$place/outside/samples"
+quietly cmake -S "$place/outside/samples/provider_template" \
+    -B "$place/template-build" -G Ninja -DCMAKE_PREFIX_PATH="$place/shared"
+quietly cmake --build "$place/template-build"
+quietly "$place/template-build/memory_test"
+echo "ok package/cnf_01_a_provider_outside_the_tree_passes"
+[ ! -d build/dev/results ] ||
+    echo "ok - package::cnf_01_a_provider_outside_the_tree_passes" \
+        >build/dev/results/package_test.tap
 echo "ok package/moved_after_install"

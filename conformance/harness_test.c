@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+
+/* harness_test.c - does what the cases stand on keep its own promises? Cases
+ * that go wrong on purpose run in a child process, and what it says is read. */
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance/child_cases.h"
+#include "conformance/clock_cases.h"
+#include "conformance/harness.h"
+#include "conformance/peers.h"
+#include "conformance/shim.h"
+
+static const struct stage_fixture plain = {.class = &rgm_provider_threads};
+
+/* --------------------------------------------------- in a process of its own */
+
+struct told {
+    enum conform_verdict verdict;
+    enum conform_verdict after; /* of a good case, in the same process */
+    char text[8192];
+};
+
+static void good(struct stage *stage);
+
+static void
+tell(const struct stage_fixture *fixture, stage_case_function *run,
+     unsigned limit_ms, int to)
+{
+    const struct conform_case bad = {"harness", "bad", run};
+    const struct conform_case fine = {"harness", "good", good};
+    int verdict;
+
+    rgi_check(dup2(to, STDERR_FILENO) >= 0);
+    verdict = (int)conform_run(fixture, &bad, limit_ms);
+    if (verdict != CONFORM_LOST)
+        verdict |= (int)conform_run(&plain, &fine, 60000) << 4;
+    _exit(verdict);
+}
+
+static struct told
+told_by(const struct stage_fixture *fixture, stage_case_function *run,
+        unsigned limit_ms)
+{
+    struct told told = {0};
+    size_t length = 0;
+    ssize_t count;
+    int ends[2];
+    int status;
+    pid_t child;
+
+    rgi_check(pipe(ends) == 0);
+    child = fork();
+    rgi_check(child >= 0);
+    if (child == 0)
+        tell(fixture, run, limit_ms, ends[1]);
+    rgi_check(close(ends[1]) == 0);
+    while ((count = read(ends[0], told.text + length,
+                         sizeof(told.text) - 1 - length)) > 0)
+        length += (size_t)count;
+    rgi_check(close(ends[0]) == 0);
+    rgi_check(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    told.verdict = (enum conform_verdict)(WEXITSTATUS(status) & 15);
+    told.after = (enum conform_verdict)(WEXITSTATUS(status) >> 4);
+    return told;
+}
+
+static bool
+says(const struct told *told, const char *words)
+{
+    return strstr(told->text, words) != NULL;
+}
+
+/* ------------------------------------------------------------------ the cases */
+
+static void
+good(struct stage *stage)
+{
+    struct rgm_stream near;
+    char byte;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    peer_send(peer, "x", 1);
+    stage_read_all(stage, &near, &byte, 1);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+/* With a read out, into its own stack. */
+static void
+fails(struct stage *stage)
+{
+    struct read_step read = {0};
+    struct rgm_stream near;
+    char bytes[64];
+
+    stage_open(stage);
+    (void)stage_pair(stage, &near);
+    rgm_stream_read(&read.op, &near, bytes, sizeof(bytes));
+    stage_begin(stage, &read);
+    rgi_check(stage->runtime == NULL);
+}
+
+static void
+leaks(struct stage *stage)
+{
+    stage_open(stage);
+    rgi_check(dup(STDERR_FILENO) >= 0);
+    stage_close(stage);
+}
+
+static void
+hangs(struct stage *stage)
+{
+    (void)stage;
+    for (;;)
+        pause();
+}
+
+/* In a read that the shim holds back. */
+static void
+hangs_at_a_gate(struct stage *stage)
+{
+    struct rgm_stream near;
+    bool end = false;
+    char byte;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    shim_gate_shut(descriptor_of_peer(peer));
+    peer_send(peer, "x", 1);
+    rgi_check(stage_read(stage, &near, &byte, 1, &end) == 1);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+static void
+leaves_gates_shut(struct stage *stage)
+{
+    static struct read_step read;
+    static struct rgm_stream near;
+    static char byte;
+    int peer;
+
+    stage->spied = true;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    shim_gate_shut(descriptor_of_peer(peer));
+    rgm_stream_read(&read.op, &near, &byte, 1);
+    stage_begin(stage, &read);
+    peer_send(peer, "x", 1);
+    shim_gate_await(1);
+    peer_close(peer);
+}
+
+static void
+skips(struct stage *stage)
+{
+    stage_skip(stage, "no such thing here");
+}
+
+/* ------------------------------------------------------------------ the tests */
+
+static void
+cnf_02_a_provider_with_time_alone_passes_the_clock_suite(void)
+{
+    static const struct {
+        const char *name;
+        stage_case_function *run;
+    } cases[] = {
+        {"clk_01", clk_01_time_never_steps_back},
+        {"clk_04", clk_04_sleep_counts_from_the_ask},
+        {"clk_05", clk_05_what_wins_when_both_have_come},
+        {"clk_06", clk_06_withdrawn_sleep_leaves_nothing},
+        {"tmr_17", tmr_17_sleep_is_asked_from_a_wake},
+    };
+    struct rgm_provider_class bare = rgm_provider_threads;
+    const struct stage_fixture fixture = {.class = &bare};
+
+    bare.kinds = 0;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct conform_case which = {"bare_clock", cases[i].name, cases[i].run};
+
+        rgi_check(conform_run(&fixture, &which, 60000) == CONFORM_PASSED);
+    }
+}
+
+static void
+cnf_05_what_cases_assert_can_be_called_by_hand(void)
+{
+    char bytes[300];
+    int ends[2];
+
+    rgi_check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    pattern_fill(bytes, sizeof(bytes), 7);
+    rgi_check(pattern_holds(bytes, sizeof(bytes), 7));
+    rgi_check(!pattern_holds(bytes, sizeof(bytes), 8));
+    peer_send(ends[0], bytes, sizeof(bytes));
+    memset(bytes, 0, sizeof(bytes));
+    peer_receive(ends[1], bytes, sizeof(bytes));
+    rgi_check(pattern_holds(bytes, sizeof(bytes), 7));
+    peer_expect_nothing(ends[1]);
+    peer_shutdown(ends[0]);
+    peer_expect_end(ends[1]);
+    peer_close(ends[0]);
+    peer_close(ends[1]);
+}
+
+static void
+cnf_06_a_failed_case_is_drained_and_the_next_one_runs(void)
+{
+    struct told told = told_by(&plain, fails, 60000);
+
+    rgi_check(told.verdict == CONFORM_FAILED);
+    rgi_check(says(&told, "check failed: stage->runtime == NULL"));
+    rgi_check(says(&told, "failed in its body"));
+    rgi_check(says(&told, "# drained"));
+    rgi_check(told.after == CONFORM_PASSED);
+}
+
+static void
+cnf_06_a_leak_is_told_and_the_next_one_runs(void)
+{
+    struct told told = told_by(&plain, leaks, 60000);
+
+    rgi_check(told.verdict == CONFORM_FAILED);
+    rgi_check(says(&told, "descriptors_open() == stage->descriptors"));
+    rgi_check(told.after == CONFORM_PASSED);
+}
+
+static void
+cnf_06_the_deadline_is_for_set_up_body_and_clean_up(void)
+{
+    const struct stage_fixture slow_up = {.class = &rgm_provider_threads,
+                                          .set_up = hangs};
+    const struct stage_fixture slow_down = {.class = &rgm_provider_threads,
+                                            .clean_up = hangs};
+    struct told told = told_by(&plain, hangs, 50);
+
+    rgi_check(told.verdict == CONFORM_LOST);
+    rgi_check(says(&told, "not over after 50 ms, in its body"));
+    told = told_by(&slow_up, good, 50);
+    rgi_check(told.verdict == CONFORM_LOST && says(&told, "in its set-up"));
+    told = told_by(&slow_down, good, 2000);
+    rgi_check(told.verdict == CONFORM_LOST && says(&told, "in its clean-up"));
+}
+
+static void
+a_case_that_cannot_be_run_here_is_skipped(void)
+{
+    struct told told = told_by(&plain, skips, 60000);
+
+    rgi_check(told.verdict == CONFORM_SKIPPED);
+    rgi_check(says(&told, "skipped harness/bad: no such thing here"));
+    rgi_check(told.after == CONFORM_PASSED);
+}
+
+static void
+cnf_08_a_gate_that_holds_a_case_is_opened_at_its_deadline(void)
+{
+    struct told told = told_by(&plain, hangs_at_a_gate, 700);
+
+    rgi_check(told.verdict == CONFORM_FAILED);
+    rgi_check(says(&told, "not over after 700 ms, in its body"));
+    rgi_check(told.after == CONFORM_PASSED);
+}
+
+static void
+cnf_08_gates_left_shut_are_opened_by_the_clean_up(void)
+{
+    struct told told = told_by(&plain, leaves_gates_shut, 60000);
+
+    rgi_check(told.verdict == CONFORM_PASSED);
+    rgi_check(told.after == CONFORM_PASSED);
+}
+
+static void
+run_child_cases(void)
+{
+#define ROW(suite, name) {#suite, #name, name},
+    static const struct conform_case cases[] = {CHILD_CASES(ROW, some_child)};
+#undef ROW
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (conform_run_apart(&plain, &cases[i], 60000) != CONFORM_PASSED)
+            _exit(1);
+    _exit(0);
+}
+
+/* Any child is waited for, in each of them. */
+static void
+cnf_13_suites_of_children_run_beside_each_other(void)
+{
+    pid_t runners[3];
+    int status;
+
+    rgi_check(conform_is_apart("threads_child"));
+    rgi_check(!conform_is_apart("threads_file"));
+    for (int i = 0; i < 3; i++) {
+        runners[i] = fork();
+        rgi_check(runners[i] >= 0);
+        if (runners[i] == 0)
+            run_child_cases();
+    }
+    for (int i = 0; i < 3; i++) {
+        rgi_check(waitpid(runners[i], &status, 0) == runners[i]);
+        rgi_check(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
+#define CASES(X)                                                               \
+    X(harness, cnf_02_a_provider_with_time_alone_passes_the_clock_suite)       \
+    X(harness, cnf_05_what_cases_assert_can_be_called_by_hand)                 \
+    X(harness, cnf_06_a_failed_case_is_drained_and_the_next_one_runs)          \
+    X(harness, cnf_06_a_leak_is_told_and_the_next_one_runs)                    \
+    X(harness, cnf_06_the_deadline_is_for_set_up_body_and_clean_up)            \
+    X(harness, a_case_that_cannot_be_run_here_is_skipped)                      \
+    X(harness, cnf_08_a_gate_that_holds_a_case_is_opened_at_its_deadline)      \
+    X(harness, cnf_08_gates_left_shut_are_opened_by_the_clean_up)              \
+    X(harness, cnf_13_suites_of_children_run_beside_each_other)
+
+RGI_CASES(CASES)
