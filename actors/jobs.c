@@ -28,6 +28,7 @@
 
 #include "actors/runtime.h"
 #include "base/memory.h"
+#include "capabilities/file.h"
 #include "capabilities/operation.h"
 
 #define CLEANUP_THREADS 1u
@@ -244,6 +245,17 @@ wants_thread(const struct rgi_job_side *side)
     return queued > side->threads_idle;
 }
 
+bool
+rgi_job_lend(const struct rgm_provider *provider,
+             struct rgm_operation *operation)
+{
+    if (operation->kind == RGM_OP_DIRECTORY_READ)
+        job_of(operation)->run =
+            provider->kinds >> RGM_OP_DIRECTORY_READ & 1 ? NULL
+                                                         : rgi_directory_run;
+    return rgi_operation_is_job(operation);
+}
+
 int
 rgi_job_start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
@@ -254,6 +266,11 @@ rgi_job_start(struct rgm_worker *worker, struct rgm_operation *operation)
 
     if (status != 0)
         return status;
+    if (operation->kind == RGM_OP_FILE_JOB) {
+        struct rgm_file_job *with = (struct rgm_file_job *)(void *)job;
+
+        with->descriptor = with->file->descriptor;
+    }
     place_init(worker, job);
     side = side_of(jobs, job);
     pthread_mutex_lock(&jobs->lock);
@@ -273,9 +290,12 @@ rgi_job_start(struct rgm_worker *worker, struct rgm_operation *operation)
     return 0;
 }
 
+/* What the system said to one that was lent is its answer. */
 static void
 done(struct rgm_worker *worker, struct rgm_job *job, int status)
 {
+    if (status == 0 && rgi_operation_is_lent(&job->operation))
+        status = rgi_file_call_status(job->result);
     worker->attention = true;
     rgm_operation_complete(&job->operation, status, &worker->turn);
 }

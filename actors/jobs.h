@@ -54,6 +54,9 @@ void rgi_job_pool_deinit(struct rgi_job_pool *jobs);
 
 /* ---- of a worker. Thread: it. ---- */
 
+/* Whether an operation is the pool's: a job, or what the provider has not. */
+bool rgi_job_lend(const struct rgm_provider *provider,
+                  struct rgm_operation *operation);
 int rgi_job_start(struct rgm_worker *worker, struct rgm_operation *operation);
 void rgi_job_cancel(struct rgm_worker *worker,
                     struct rgm_operation *operation);

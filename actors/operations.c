@@ -94,12 +94,13 @@ rgi_operation_is_cleanup(const struct rgm_message *message)
            operation->kind == RGM_OP_SCOPE_CLOSE ||
            operation->kind == RGM_OP_WRITER_CLOSE ||
            operation->kind == RGM_OP_READER_CLOSE ||
+           operation->kind == RGM_OP_LANE_CLOSE ||
            operation->kind == RGM_OP_CANCEL ||
            operation->kind == RGM_OP_RETIME ||
            operation->kind == RGM_OP_FILE_ADVISE ||
            (operation->kind == RGM_OP_TIMER &&
             ((const struct rgm_timer *)(const void *)operation)->releases) ||
-           (operation->kind == RGM_OP_JOB &&
+           (rgi_operation_is_job(operation) &&
             ((const struct rgm_job *)(const void *)operation)->cleanup);
 }
 
@@ -151,7 +152,7 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_acquire_start(worker, operation);
     if (operation->kind == RGM_OP_LEASE_HOLDERS)
         return rgi_lease_holders_start(worker, operation);
-    if (operation->kind == RGM_OP_JOB)
+    if (rgi_job_lend(worker->provider, operation))
         return rgi_job_start(worker, operation);
     if (operation->kind == RGM_OP_TIMEOUT)
         return rgi_timeout_start(worker, operation);
@@ -161,6 +162,10 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         return rgi_writer_start(worker, operation);
     if (is_of_a_reader(operation))
         return rgi_reader_start(worker, operation);
+    if (operation->kind == RGM_OP_COLLECT)
+        return rgi_collect_start(worker, operation);
+    if (operation->kind == RGM_OP_LANE_CLOSE)
+        return rgi_lane_close_start(worker, operation);
     if (operation->kind == RGM_OP_DETACH)
         rgi_detach_of(operation)->detached.origin = rgi_origin(worker->runtime);
     if (worker->failure != 0)
@@ -255,7 +260,8 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_timeout_cancel(worker, operation);
         return;
     }
-    if (operation->kind == RGM_OP_SCOPE_CLOSE)
+    if (operation->kind == RGM_OP_SCOPE_CLOSE ||
+        operation->kind == RGM_OP_LANE_CLOSE)
         return; /* clean-up */
     if (is_of_a_writer(operation)) {
         rgi_writer_cancel(worker, operation);
@@ -265,7 +271,11 @@ cancel_here(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_reader_cancel(worker, operation);
         return;
     }
-    if (operation->kind == RGM_OP_JOB) {
+    if (operation->kind == RGM_OP_COLLECT) {
+        rgi_collect_cancel(worker, operation);
+        return;
+    }
+    if (rgi_operation_is_job(operation)) {
         rgi_job_cancel(worker, operation);
         return;
     }
@@ -325,6 +335,7 @@ lose_asked_in(struct rgm_worker *worker, struct rgm_link *list)
                 worker,
                 rgi_container_of(request, struct rgm_operation, request)))
             continue;
+        rgi_lane_lost(worker, rgm_operation_of(&request->message));
         rgi_name_remove(rgm_operation_of(&request->message));
         worker->operations_out--;
         worker->messages_out--;
@@ -381,6 +392,7 @@ lose_drops(struct rgm_worker *worker)
                 worker,
                 rgi_container_of(request, struct rgm_operation, request)))
             continue;
+        rgi_lane_lost(worker, rgm_operation_of(&request->message));
         rgi_list_remove(&request->scope.link);
         rgi_request_loses(request);
         janitor->out_count--;

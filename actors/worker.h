@@ -964,6 +964,18 @@ void rgi_family_ends(struct rgm_worker *worker, struct rgm_message *message);
 /* One that was asked for another is answered. */
 void rgi_family_leave(struct rgm_request *child);
 
+/* ---- file_lanes.c ---- */
+
+int rgi_collect_start(struct rgm_worker *worker,
+                      struct rgm_operation *operation);
+void rgi_collect_cancel(struct rgm_worker *worker,
+                        struct rgm_operation *operation);
+int rgi_lane_close_start(struct rgm_worker *worker,
+                         struct rgm_operation *operation);
+/* The operation will not end any more; if it is a lane's, those who wait for
+ * that are told. */
+void rgi_lane_lost(struct rgm_worker *worker, struct rgm_operation *operation);
+
 /* ---- operations.c ---- */
 
 /* What of a sleep or a reusable timer the worker's queue has. */

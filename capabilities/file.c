@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "capabilities/file_lane.h"
 #include "capabilities/operation.h"
 
 #define FILE_TYPE(t, record)                                                   \
@@ -35,6 +36,7 @@ FILE_TYPE(file_allocate, rgm_file_allocate);
 FILE_TYPE(file_advise, rgm_file_advise);
 FILE_TYPE(path, rgm_path);
 FILE_TYPE(directory_read, rgm_directory_read);
+FILE_TYPE(file_job, rgm_file_job);
 
 #define OFFSET_MAX_BYTES ((uint64_t)INT64_MAX)
 
@@ -55,17 +57,25 @@ refuse_if(struct rgm_operation *operation, bool bad)
 
 /* For operations on a handle: it says where they go. */
 static void
-prepare_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
-           const struct rgm_message_type *type, const struct rgm_file *file)
+prepare_front_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
+                 const struct rgm_message_type *type,
+                 const struct rgm_file *file, size_t front_bytes)
 {
     struct rgm_address where = {0};
 
     if (file != NULL)
         where = file->handle.worker;
-    rgi_operation_prepare(operation, kind, type, where);
+    rgi_operation_prepare_front(operation, kind, type, where, front_bytes);
     refuse_if(operation, file == NULL);
     if (where.bits == 0)
         rgi_operation_refuse(operation, -EBADF);
+}
+
+static void
+prepare_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
+           const struct rgm_message_type *type, const struct rgm_file *file)
+{
+    prepare_front_on(operation, kind, type, file, type->size_bytes);
 }
 
 static bool
@@ -168,7 +178,12 @@ transfer_prepare(struct rgm_file_transfer *transfer, struct rgm_file *file,
 {
     bool no_vectors = vectors == NULL && vectors_count > 0;
 
-    prepare_on(&transfer->operation, kind, type, file);
+    /* The window is half of the record, and laid out when it is needed. */
+    prepare_front_on(&transfer->operation, kind, type, file,
+                     offsetof(struct rgm_file_transfer, window));
+    if (type == &rgi_type_file_write)
+        ((struct rgm_file_write *)(void *)transfer)->view =
+            (struct rgm_view){0};
     transfer->file = file;
     transfer->vectors = vectors;
     transfer->vectors_count = no_vectors ? 0 : vectors_count;
@@ -187,6 +202,19 @@ transfer_single(struct rgm_file_transfer *transfer, struct rgm_file *file,
     transfer_prepare(transfer, file, kind, type, &piece, 1, offset_bytes);
     transfer->single = piece;
     transfer->vectors = &transfer->single;
+}
+
+void
+rgi_transfer_prepare(struct rgm_file_transfer *transfer,
+                     enum rgm_operation_kind kind, struct rgm_file *file,
+                     const void *memory, size_t length_bytes,
+                     uint64_t offset_bytes)
+{
+    _Static_assert(sizeof(struct rgm_file_read) ==
+                       sizeof(struct rgm_file_transfer),
+                   "a read is a transfer and no more");
+    transfer_single(transfer, file, kind, &rgi_type_file_read, memory,
+                    length_bytes, offset_bytes);
 }
 
 #define READ_OF(read) ((struct rgm_file_transfer *)(void *)(read))
@@ -457,6 +485,16 @@ rgm_directory_read(struct rgm_directory_read *read, struct rgm_file *directory,
 }
 
 void
+rgm_file_job(struct rgm_file_job *job, struct rgm_file *file,
+             rgm_job_function *run)
+{
+    prepare_on(&job->operation, RGM_OP_FILE_JOB, &rgi_type_file_job, file);
+    job->file = file;
+    job->job.run = run;
+    refuse_if(&job->operation, run == NULL);
+}
+
+void
 rgm_file_close(struct rgm_close *close, struct rgm_file *file)
 {
     prepare_on(&close->operation, RGM_OP_CLOSE, &rgi_type_close, file);
@@ -481,10 +519,14 @@ uses_cursor(const struct rgm_operation *operation)
     }
 }
 
-/* Every record about a handle has it right behind the operation. */
+/* Every record about a handle has it right behind the operation, but for one
+ * that is a job. */
 static struct rgm_file *
 file_of(const struct rgm_operation *operation)
 {
+    if (operation->kind == RGM_OP_DIRECTORY_READ)
+        return ((const struct rgm_directory_read *)(const void *)operation)
+            ->directory;
     return ((const struct rgm_file_sync *)(const void *)operation)->file;
 }
 
@@ -494,7 +536,6 @@ file_of(const struct rgm_operation *operation)
                    "the handle lies right behind the operation")
 FILE_IS_FIRST(rgm_file_transfer, file);
 FILE_IS_FIRST(rgm_file_seek, file);
-FILE_IS_FIRST(rgm_directory_read, directory);
 
 static void
 clear_outputs(struct rgm_operation *operation)
@@ -537,10 +578,12 @@ sync_has_failed(int status)
 }
 
 void
-rgi_file_retire(struct rgm_operation *operation)
+rgi_file_retire(struct rgm_operation *operation, struct rgm_turn *turn)
 {
     int status = operation->request.message.status;
 
+    if (rgi_is_lane_transfer(operation))
+        rgi_lane_access_ends(operation, turn);
     if (operation->kind == RGM_OP_FILE_SYNC && sync_has_failed(status))
         file_of(operation)->sync_status = status;
 }
@@ -560,4 +603,22 @@ rgi_file_filled(struct rgm_operation *operation, struct rgm_socket *handle)
     file->append = (rgi_open_of(operation)->flags & RGM_FILE_APPEND) != 0;
     file->sync_status = 0;
     file->cursor_busy = 0;
+    file->descriptor = -1;
+}
+
+void
+rgi_file_fill(struct rgm_operation *operation, uint64_t resource,
+              int descriptor)
+{
+    rgi_stream_fill(operation, resource);
+    rgi_open_of(operation)->file->descriptor = descriptor;
+}
+
+int
+rgm_file_acknowledge(struct rgm_file *file)
+{
+    int status = file->sync_status;
+
+    file->sync_status = 0;
+    return status;
 }

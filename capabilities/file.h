@@ -42,8 +42,8 @@ struct rgm_file_transfer {
  */
 RGM_MUST_USE int rgi_file_admit(struct rgm_operation *operation);
 
-/* Called when it is completed: remembers a failed sync. */
-void rgi_file_retire(struct rgm_operation *operation);
+/* Called when it is completed: remembers a failed sync, tells a lane. */
+void rgi_file_retire(struct rgm_operation *operation, struct rgm_turn *turn);
 
 /* Called when the completion is taken up: gives the cursor back. */
 void rgi_file_home(struct rgm_operation *operation);
@@ -51,6 +51,10 @@ void rgi_file_home(struct rgm_operation *operation);
 /* Called when an open is completed with 0, with its handle. */
 void
 rgi_file_filled(struct rgm_operation *operation, struct rgm_socket *handle);
+
+/* rgi_stream_fill of a file, which knows its descriptor as well. */
+void rgi_file_fill(struct rgm_operation *operation, uint64_t resource,
+                   int descriptor);
 
 /* ---- plain calls: file_calls.c. Thread: any. ---- */
 
@@ -64,10 +68,18 @@ size_t rgi_file_how(struct rgm_file_open *open, int more_flags);
 /* Whether a descriptor may be imported: 0 or a negative errno. */
 RGM_MUST_USE int rgi_file_check_import(int descriptor);
 
-/* Where and how much the next attempt of a transfer is; fills the window. */
+/* Prepares one piece at an offset or the cursor, in a record that only begins
+ * like those of reads and writes; its type is the caller's to set. */
+void
+rgi_transfer_prepare(struct rgm_file_transfer *transfer,
+                     enum rgm_operation_kind kind, struct rgm_file *file,
+                     const void *memory, size_t length_bytes,
+                     uint64_t offset_bytes);
+
+/* Where and how much the next attempt of a transfer is. */
 struct rgi_file_attempt {
     int64_t offset_bytes; /* -1: the cursor */
-    uint32_t pieces;      /* of the window; 0: nothing to do */
+    struct rgi_pieces pieces;
 };
 struct rgi_file_attempt rgi_file_next(struct rgm_file_transfer *transfer,
                                       const struct rgi_write_place *place);
@@ -85,6 +97,9 @@ int rgi_file_judge(struct rgm_operation *operation,
  */
 int64_t rgi_file_call(struct rgm_operation *operation, int descriptor,
                       const struct rgi_write_place *place);
+
+/* The call of a directory read as a job's function; returns what it gave. */
+int64_t rgi_directory_run(struct rgm_job *job);
 
 /* What the operation gets from a call that gave `result`: 0 or an errno; not
  * for transfers. */

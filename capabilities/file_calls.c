@@ -90,8 +90,8 @@ rgi_file_next(struct rgm_file_transfer *transfer,
 
     if (transfer->offset_bytes != RGM_FILE_CURSOR)
         next.offset_bytes = (int64_t)(transfer->offset_bytes + transfer->count);
-    next.pieces = rgi_vectors_window(transfer->vectors, transfer->vectors_count,
-                                     place, transfer->window);
+    next.pieces = rgi_vectors_next(transfer->vectors, transfer->vectors_count,
+                                   place, transfer->window);
     return next;
 }
 
@@ -119,14 +119,14 @@ call_transfer(struct rgm_operation *operation, int fd,
 {
     struct rgm_file_transfer *transfer = rgi_transfer_of(operation);
     struct rgi_file_attempt next = rgi_file_next(transfer, place);
-    const struct iovec *pieces = (const void *)transfer->window;
+    const struct iovec *pieces = (const void *)next.pieces.first;
+    int count = (int)next.pieces.count;
     bool reads = operation->kind == RGM_OP_FILE_READ;
 
     if (next.offset_bytes < 0)
-        return reads ? readv(fd, pieces, (int)next.pieces)
-                     : writev(fd, pieces, (int)next.pieces);
-    return reads ? preadv(fd, pieces, (int)next.pieces, next.offset_bytes)
-                 : pwritev(fd, pieces, (int)next.pieces, next.offset_bytes);
+        return reads ? readv(fd, pieces, count) : writev(fd, pieces, count);
+    return reads ? preadv(fd, pieces, count, next.offset_bytes)
+                 : pwritev(fd, pieces, count, next.offset_bytes);
 }
 
 /* ---------------------------------------------------------------- metadata */
@@ -313,10 +313,40 @@ rgi_file_call(struct rgm_operation *operation, int fd,
     return result < 0 ? -errno : result;
 }
 
+int64_t
+rgi_directory_run(struct rgm_job *job)
+{
+    struct rgm_directory_read *read = rgi_directory_of(&job->operation);
+
+    return rgi_file_call(&job->operation, read->directory->descriptor, NULL);
+}
+
 int
 rgi_file_call_status(int64_t result)
 {
     return result < 0 ? (int)result : 0;
+}
+
+int
+rgm_file_name(const struct rgm_file *file, char *ret_text, size_t size_bytes)
+{
+    char link[32];
+    ssize_t length;
+
+    if (size_bytes > 0)
+        ret_text[0] = '\0';
+    if (!file->handle.open)
+        return -EBADF;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file->descriptor);
+    length = readlink(link, ret_text, size_bytes);
+    if (length < 0)
+        return -errno;
+    if ((size_t)length >= size_bytes) {
+        ret_text[0] = '\0';
+        return -ENOSPC;
+    }
+    ret_text[length] = '\0';
+    return (int)length;
 }
 
 /* -------------------------------------------------------------- directories */

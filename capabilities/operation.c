@@ -143,7 +143,7 @@ rgm_operation_complete(struct rgm_operation *operation, int status,
     rgi_assert_slow(rgi_owners_hold(operation));
     operation->request.message.status = complete_status(operation, status);
     operation->state = RGM_OPERATION_COMPLETED;
-    rgi_stream_retire(operation);
+    rgi_stream_retire(operation, turn);
     rgm_turn_append(turn, &operation->request.message);
 }
 

@@ -51,6 +51,8 @@ extern const struct rgm_message_type rgi_type_drain;
 extern const struct rgm_message_type rgi_type_lease_holders;
 extern const struct rgm_message_type rgi_type_timeout;
 extern const struct rgm_message_type rgi_type_scope_close;
+extern const struct rgm_message_type rgi_type_collect;
+extern const struct rgm_message_type rgi_type_lane_close;
 extern const struct rgm_message_type rgi_type_cancellation;
 extern const struct rgm_message_type rgi_type_retiming;
 extern const struct rgm_message_type rgi_type_file_open;
@@ -65,6 +67,7 @@ extern const struct rgm_message_type rgi_type_file_advise;
 extern const struct rgm_message_type rgi_type_path;
 extern const struct rgm_message_type rgi_type_directory_read;
 extern const struct rgm_message_type rgi_type_job;
+extern const struct rgm_message_type rgi_type_file_job;
 extern const struct rgm_message_type rgi_type_child_wait;
 extern const struct rgm_message_type rgi_type_await;
 extern const struct rgm_message_type rgi_type_receipt;
@@ -122,8 +125,13 @@ bool rgi_operation_stop(struct rgm_operation *operation);
 void rgi_operation_cancel(struct rgm_operation *operation,
                           struct rgm_provider *provider);
 
+#define RGI_OWN_FILE_KIND_BITS                                                \
+    (UINT64_C(1) << RGM_OP_FILE_JOB | UINT64_C(1) << RGM_OP_COLLECT |         \
+     UINT64_C(1) << RGM_OP_LANE_CLOSE)
+
 #define RGI_OWN_KIND_BITS                                                     \
     (UINT64_C(1) << RGM_OP_TIMER |                                            \
+     RGI_OWN_FILE_KIND_BITS |                                                 \
      UINT64_C(1) << RGM_OP_SLEEP | UINT64_C(1) << RGM_OP_ACQUIRE |            \
      UINT64_C(1) << RGM_OP_RESIZE | UINT64_C(1) << RGM_OP_JOB |               \
      UINT64_C(1) << RGM_OP_LEASE_HOLDERS | UINT64_C(1) << RGM_OP_CANCEL |     \
@@ -133,11 +141,29 @@ void rgi_operation_cancel(struct rgm_operation *operation,
      UINT64_C(1) << RGM_OP_NEXT | UINT64_C(1) << RGM_OP_EXACT |               \
      UINT64_C(1) << RGM_OP_READER_CLOSE | UINT64_C(1) << RGM_OP_DEDICATE | UINT64_C(1) << RGM_OP_DRAIN)
 
+/* A directory's entries that a thread of the runtime's reads, because the
+ * provider cannot. */
+static inline bool
+rgi_operation_is_lent(const struct rgm_operation *operation)
+{
+    return operation->kind == RGM_OP_DIRECTORY_READ &&
+           ((const struct rgm_job *)(const void *)operation)->run != NULL;
+}
+
 /* Whether the worker carries it out itself, and no provider ever sees it. */
 static inline bool
 rgi_operation_is_own(const struct rgm_operation *operation)
 {
-    return (RGI_OWN_KIND_BITS >> operation->kind & 1) != 0;
+    return (RGI_OWN_KIND_BITS >> operation->kind & 1) != 0 ||
+           rgi_operation_is_lent(operation);
+}
+
+static inline bool
+rgi_operation_is_job(const struct rgm_operation *operation)
+{
+    return operation->kind == RGM_OP_JOB ||
+           operation->kind == RGM_OP_FILE_JOB ||
+           rgi_operation_is_lent(operation);
 }
 
 /* The completion was taken from the list and is about to be delivered. */

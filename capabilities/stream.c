@@ -89,9 +89,12 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_FILE_TRUNCATE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_ALLOCATE] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_FILE_ADVISE] = {FILE_AT, 0, RGI_SOCKET_FILE},
-    [RGM_OP_DIRECTORY_READ] = {FILE_AT, 0, RGI_SOCKET_FILE},
     [RGM_OP_SEND_FILE] = {offsetof(struct rgm_send_file, stream), 0,
                           RGI_SOCKET_STREAM},
+    [RGM_OP_DIRECTORY_READ] = {offsetof(struct rgm_directory_read, directory),
+                               0, RGI_SOCKET_FILE},
+    [RGM_OP_FILE_JOB] = {offsetof(struct rgm_file_job, file), 0,
+                         RGI_SOCKET_FILE},
     [RGM_OP_PACKET_OPEN] = {0, offsetof(struct rgm_packet_open, packet), 0},
     [RGM_OP_PACKET_READ] = {offsetof(struct rgm_packet_read, packet), 0,
                             RGI_SOCKET_PACKET},
@@ -494,15 +497,15 @@ retire_detach(struct rgm_operation *operation)
 }
 
 void
-rgi_stream_retire(struct rgm_operation *operation)
+rgi_stream_retire(struct rgm_operation *operation, struct rgm_turn *turn)
 {
-    if (is_of_file(operation))
-        rgi_file_retire(operation);
     retire(rgi_stream_uses(operation));
     retire(also(operation));
     retire(fills(operation));
     if (operation->kind == RGM_OP_DETACH)
         retire_detach(operation);
+    if (is_of_file(operation))
+        rgi_file_retire(operation, turn);
 }
 
 static uint8_t
@@ -566,26 +569,43 @@ rgi_stream_is_empty(const struct rgm_operation *operation)
     }
 }
 
-uint32_t
-rgi_vectors_window(const struct rgm_vector *vectors, size_t vectors_count,
-                   const struct rgi_write_place *place,
-                   struct rgm_vector *window)
+/* From inside a piece on; empty ones are left out. */
+static struct rgi_pieces
+lay_out(const struct rgm_vector *vectors, size_t vectors_count,
+        const struct rgi_write_place *place, struct rgm_vector *window)
 {
     size_t offset_bytes = place->offset_bytes;
-    uint32_t pieces = 0;
+    uint32_t count = 0;
 
     for (size_t i = place->vector;
-         i < vectors_count && pieces < RGM_WRITE_WINDOW; i++) {
+         i < vectors_count && count < RGM_WRITE_WINDOW; i++) {
         const struct rgm_vector *vector = &vectors[i];
 
         if (vector->length_bytes > offset_bytes) {
-            window[pieces].data = (const char *)vector->data + offset_bytes;
-            window[pieces].length_bytes = vector->length_bytes - offset_bytes;
-            pieces++;
+            window[count].data = (const char *)vector->data + offset_bytes;
+            window[count].length_bytes = vector->length_bytes - offset_bytes;
+            count++;
         }
         offset_bytes = 0;
     }
-    return pieces;
+    return (struct rgi_pieces){window, count};
+}
+
+struct rgi_pieces
+rgi_vectors_next(const struct rgm_vector *vectors, size_t vectors_count,
+                 const struct rgi_write_place *place, struct rgm_vector *window)
+{
+    size_t first = place->vector;
+    size_t count;
+
+    if (place->offset_bytes != 0)
+        return lay_out(vectors, vectors_count, place, window);
+    while (first < vectors_count && vectors[first].length_bytes == 0)
+        first++; /* nothing but these would be told as an end */
+    count = vectors_count - first;
+    return (struct rgi_pieces){
+        &vectors[first],
+        (uint32_t)(count < RGM_VECTORS_MAX ? count : RGM_VECTORS_MAX)};
 }
 
 bool
@@ -601,11 +621,11 @@ rgi_vectors_advance(const struct rgm_vector *vectors, size_t vectors_count,
     return place->vector == vectors_count;
 }
 
-uint32_t
-rgi_write_window(struct rgm_write *write, struct rgi_write_place *place)
+struct rgi_pieces
+rgi_write_next(struct rgm_write *write, const struct rgi_write_place *place)
 {
-    return rgi_vectors_window(write->vectors, write->vectors_count, place,
-                              write->window);
+    return rgi_vectors_next(write->vectors, write->vectors_count, place,
+                            write->window);
 }
 
 bool

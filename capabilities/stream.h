@@ -52,8 +52,9 @@ enum rgi_socket_kind {
  */
 RGM_MUST_USE int rgi_stream_admit(struct rgm_operation *operation);
 
-/* Called by rgm_operation_complete: the sockets are no longer busy with it. */
-void rgi_stream_retire(struct rgm_operation *operation);
+/* Called by rgm_operation_complete: the sockets are no longer busy with it.
+ * What ends because of that goes into the list. */
+void rgi_stream_retire(struct rgm_operation *operation, struct rgm_turn *turn);
 
 /* The socket an admitted operation uses; NULL for listen and connect. */
 struct rgm_socket *rgi_stream_uses(const struct rgm_operation *operation);
@@ -80,24 +81,30 @@ struct rgi_write_place {
     uint64_t offset_bytes; /* written of it */
 };
 
-/* Lays out in `window` (RGM_WRITE_WINDOW) what is left from a place on, empty
- * pieces left out. Returns: how many. */
-uint32_t rgi_vectors_window(const struct rgm_vector *vectors,
-                            size_t vectors_count,
-                            const struct rgi_write_place *place,
-                            struct rgm_vector *window);
+/* What the next attempt hands to the kernel. */
+struct rgi_pieces {
+    const struct rgm_vector *first;
+    uint32_t count; /* 0: nothing is left */
+};
+
+/*
+ * What is left from a place on, up to RGM_VECTORS_MAX pieces, the first of which
+ * is not empty: the caller's array as it is, or, where the place is inside a
+ * piece, `window` (RGM_WRITE_WINDOW), which is laid out for that.
+ */
+struct rgi_pieces rgi_vectors_next(const struct rgm_vector *vectors,
+                                   size_t vectors_count,
+                                   const struct rgi_write_place *place,
+                                   struct rgm_vector *window);
 
 /* Moves the place on. Returns: whether it is at the end. */
 bool rgi_vectors_advance(const struct rgm_vector *vectors,
                          size_t vectors_count, struct rgi_write_place *place,
                          size_t bytes);
 
-/*
- * Lays the next pieces out in write->window, empty ones left out.
- * Returns: how many, 0 when everything is written.
- */
-uint32_t rgi_write_window(struct rgm_write *write,
-                          struct rgi_write_place *place);
+/* The same for a write. */
+struct rgi_pieces rgi_write_next(struct rgm_write *write,
+                                 const struct rgi_write_place *place);
 
 /* Counts bytes that have gone out. Returns: whether the write is over. */
 bool rgi_write_advance(struct rgm_write *write, struct rgi_write_place *place,

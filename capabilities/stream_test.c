@@ -452,20 +452,19 @@ next_random(uint64_t *state)
     return *state;
 }
 
-/* Takes up to `most` bytes out of a window, as the kernel would. */
+/* Takes up to `most` bytes out of the pieces, as the kernel would. */
 static size_t
-window_take(const struct rgm_write *write, uint32_t pieces, size_t most,
-            char *ret_bytes)
+pieces_take(struct rgi_pieces pieces, size_t most, char *ret_bytes)
 {
     size_t taken = 0;
 
-    for (uint32_t i = 0; i < pieces && taken < most; i++) {
-        size_t length = write->window[i].length_bytes;
+    rgi_check(pieces.first->length_bytes > 0);
+    for (uint32_t i = 0; i < pieces.count && taken < most; i++) {
+        size_t length = pieces.first[i].length_bytes;
 
-        rgi_check(length > 0);
         if (length > most - taken)
             length = most - taken;
-        memcpy(ret_bytes + taken, write->window[i].data, length);
+        memcpy(ret_bytes + taken, pieces.first[i].data, length);
         taken += length;
     }
     return taken;
@@ -487,7 +486,7 @@ write_once(uint64_t *random)
     struct rgi_write_place place = {0};
     struct rgm_write write;
     size_t total = 0;
-    uint32_t window;
+    struct rgi_pieces next;
 
     for (size_t i = 0; i < sizeof(text); i++)
         text[i] = (char)next_random(random);
@@ -498,15 +497,17 @@ write_once(uint64_t *random)
     }
     memcpy(before, pieces, sizeof(before));
     rgm_stream_write_vectors(&write, &stream, pieces, count);
-    while ((window = rgi_write_window(&write, &place)) > 0) {
+    while ((next = rgi_write_next(&write, &place)).count > 0) {
         size_t sent = write.count;
         size_t most = 1 + next_random(random) % 60;
-        size_t bytes = window_take(&write, window, most, out + sent);
+        size_t bytes = pieces_take(next, most, out + sent);
 
-        rgi_check(window <= RGM_WRITE_WINDOW);
+        rgi_check(next.first == write.window
+                      ? next.count <= RGM_WRITE_WINDOW
+                      : next.first >= pieces && next.first < pieces + count);
         rgi_check(rgi_write_advance(&write, &place, bytes) ==
-                  (sent + bytes == total && rgi_write_window(&write, &place) ==
-                                                0));
+                  (sent + bytes == total &&
+                   rgi_write_next(&write, &place).count == 0));
     }
     rgi_check(write.count == total);
     rgi_check(memcmp(out, text, total) == 0);
@@ -534,7 +535,7 @@ some_is_one_transfer(void)
 
     rgm_stream_write(&write, &stream, "text", 4);
     write.some = true;
-    rgi_check(rgi_write_window(&write, &place) == 1);
+    rgi_check(rgi_write_next(&write, &place).count == 1);
     rgi_check(rgi_write_advance(&write, &place, 1));
     rgi_check(write.count == 1);
 }

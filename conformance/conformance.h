@@ -30,6 +30,7 @@
 #include "conformance/ending_cases.h"
 #include "conformance/file_base_cases.h"
 #include "conformance/file_cases.h"
+#include "conformance/file_lane_cases.h"
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/mechanics_cases.h"
@@ -48,6 +49,7 @@
 #include "conformance/stream_cases.h"
 #include "conformance/timer_cases.h"
 #include "conformance/transfer_cases.h"
+#include "conformance/vector_cases.h"
 #include "conformance/worker_lease_cases.h"
 #include "conformance/writer_cases.h"
 
@@ -63,6 +65,8 @@
     ENDING_CASES(X, provider##_ending)                                         \
     FILE_BASE_CASES(X, provider##_file_base)                                   \
     FILE_CASES(X, provider##_file)                                             \
+    FILE_LANE_CASES(X, provider##_file_lane)                                   \
+    VECTOR_CASES(X, provider##_vector)                                         \
     JOB_CASES(X, provider##_job)                                               \
     LIFECYCLE_CASES(X, provider##_lifecycle)                                   \
     MECHANICS_CASES(X, provider##_mechanics)                                   \

@@ -10,103 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conformance/scratch.h"
 #include "conformance/shim.h"
 
 STEP(file_read_step, rgm_file_read);
-
-#define HERE rgm_worker_address(0)
-
-/* ----------------------------------------------------------- the directory */
-
-/* A directory of the case's own, and a file in it. */
-struct scratch {
-    char directory[64];
-    char path[96];
-    char other[96];
-};
-
-static void
-scratch_open(struct stage *stage, struct scratch *scratch)
-{
-    stage_open(stage);
-    scratch_path(scratch->directory, sizeof(scratch->directory), "files");
-    rgi_check(mkdtemp(scratch->directory) != NULL);
-    snprintf(scratch->path, sizeof(scratch->path), "%s/file",
-             scratch->directory);
-    snprintf(scratch->other, sizeof(scratch->other), "%s/other",
-             scratch->directory);
-}
-
-static void
-scratch_close(struct stage *stage, struct scratch *scratch)
-{
-    (void)unlink(scratch->path);
-    (void)unlink(scratch->other);
-    rgi_check(rmdir(scratch->directory) == 0);
-    stage_close(stage);
-}
-
-/* Makes the file hold `text`, by the plain road. */
-static void
-put(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-    rgi_check(fd >= 0);
-    rgi_check(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
-}
-
-/* Whether the file holds `text` and no more. */
-static bool
-holds(const char *path, const char *text)
-{
-    char bytes[256];
-    int fd = open(path, O_RDONLY);
-    ssize_t count;
-
-    rgi_check(fd >= 0);
-    count = read(fd, bytes, sizeof(bytes));
-    close(fd);
-    return count == (ssize_t)strlen(text) &&
-           memcmp(bytes, text, (size_t)count) == 0;
-}
-
-static int
-file_open(struct stage *stage, struct rgm_file *file, const char *path,
-          uint32_t flags)
-{
-    struct rgm_file_open open;
-
-    rgm_file_open(&open, HERE, file, path, flags, 0600);
-    return rgm_call(stage->runtime, &open);
-}
-
-static void
-open_both(struct stage *stage, struct scratch *scratch, struct rgm_file *file)
-{
-    *file = (struct rgm_file){0};
-    rgi_check(file_open(stage, file, scratch->path,
-                        RGM_FILE_READ | RGM_FILE_WRITE | RGM_FILE_CREATE) == 0);
-}
-
-static int
-file_close(struct stage *stage, struct rgm_file *file)
-{
-    struct rgm_close close;
-
-    rgm_file_close(&close, file);
-    return rgm_call(stage->runtime, &close);
-}
-
-static int
-file_import(struct stage *stage, struct rgm_file *file, int descriptor)
-{
-    struct rgm_file_open import;
-
-    rgm_file_import(&import, HERE, file, descriptor);
-    return rgm_call(stage->runtime, &import);
-}
+STEP(file_job_step, rgm_file_job);
+STEP(directory_step, rgm_directory_read);
 
 /* Writes at an offset or the cursor. Returns the count or the error. */
 static long
@@ -149,22 +58,6 @@ file_seek(struct stage *stage, struct rgm_file *file, int64_t offset_bytes,
     return status;
 }
 
-/* The descriptor of the file that is open for writing under this path, found
- * in the table of the process. */
-static int
-descriptor_of(const char *path)
-{
-    struct stat wanted;
-    struct stat about;
-
-    rgi_check(stat(path, &wanted) == 0);
-    for (int fd = 3; fd < 1024; fd++)
-        if (fstat(fd, &about) == 0 && about.st_ino == wanted.st_ino &&
-            about.st_dev == wanted.st_dev)
-            return fd;
-    return -1;
-}
-
 /* ------------------------------------------------------- opening, importing */
 
 void
@@ -174,13 +67,13 @@ fil_01_append_mode_is_told_apart(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
+    scratch_put(scratch.path, "abc");
     rgi_check(file_open(stage, &file, scratch.path,
                         RGM_FILE_WRITE | RGM_FILE_APPEND) == 0);
     rgi_check(file_write(stage, &file, "X", 0) == -EINVAL);
-    rgi_check(holds(scratch.path, "abc"));
+    rgi_check(scratch_holds(scratch.path, "abc"));
     rgi_check(file_write(stage, &file, "de", RGM_FILE_CURSOR) == 2);
-    rgi_check(holds(scratch.path, "abcde"));
+    rgi_check(scratch_holds(scratch.path, "abcde"));
     rgi_check(file_close(stage, &file) == 0);
     scratch_close(stage, &scratch);
 }
@@ -194,7 +87,7 @@ fil_01_foreign_descriptors_are_refused(struct stage *stage)
     int fd;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
+    scratch_put(scratch.path, "abc");
     fd = open(scratch.path, O_WRONLY | O_APPEND);
     rgi_check(file_import(stage, &file, fd) == -EINVAL);
     rgi_check(file.handle.open == 0 && fcntl(fd, F_GETFD) >= 0);
@@ -216,7 +109,7 @@ fil_01_import_takes_a_file_over(struct stage *stage)
     int fd;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abcdef");
+    scratch_put(scratch.path, "abcdef");
     fd = open(scratch.path, O_RDONLY);
     rgi_check(file_import(stage, &file, fd) == 0);
     rgi_check(reads(stage, &file, "cd", 2, 2));
@@ -245,7 +138,7 @@ open_flags_are_checked_and_mean_what_open_means(struct stage *stage)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         rgi_check(file_open(stage, &file, scratch.path, bad[i]) == -EINVAL);
     rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == -ENOENT);
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == -EBUSY);
     rgi_check(file_open(stage, &second, scratch.path,
                         RGM_FILE_WRITE | RGM_FILE_CREATE |
@@ -253,7 +146,7 @@ open_flags_are_checked_and_mean_what_open_means(struct stage *stage)
     rgi_check(file_write(stage, &file, "abc", 0) == 3);
     rgi_check(file_open(stage, &second, scratch.path,
                         RGM_FILE_WRITE | RGM_FILE_TRUNCATE) == 0);
-    rgi_check(holds(scratch.path, ""));
+    rgi_check(scratch_holds(scratch.path, ""));
     rgi_check(file_close(stage, &second) == 0);
     rgi_check(symlink(scratch.path, scratch.other) == 0);
     rgi_check(file_open(stage, &second, scratch.other,
@@ -275,11 +168,11 @@ fil_02_handles_share_one_cursor(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abcdefgh");
+    scratch_put(scratch.path, "abcdefgh");
     rgi_check(file_open(stage, &first, scratch.path, RGM_FILE_READ) == 0);
     rgi_check(file_import(
                   stage, &second,
-                  fcntl(descriptor_of(scratch.path), F_DUPFD_CLOEXEC, 3)) == 0);
+                  fcntl(scratch_descriptor(scratch.path), F_DUPFD_CLOEXEC, 3)) == 0);
     rgi_check(reads(stage, &first, "ab", 2, RGM_FILE_CURSOR));
     rgi_check(reads(stage, &second, "cd", 2, RGM_FILE_CURSOR));
     rgi_check(reads(stage, &first, "ef", 2, RGM_FILE_CURSOR));
@@ -299,9 +192,9 @@ fil_02_seek_moves_it_for_all(struct stage *stage)
     int fd;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abcdefgh");
-    open_both(stage, &scratch, &file);
-    fd = descriptor_of(scratch.path);
+    scratch_put(scratch.path, "abcdefgh");
+    file_open_both(stage, &scratch, &file);
+    fd = scratch_descriptor(scratch.path);
     rgi_check(file_seek(stage, &file, -3, RGM_FILE_FROM_END, &position) == 0);
     rgi_check(position == 5 && lseek(fd, 0, SEEK_CUR) == 5);
     rgi_check(file_seek(stage, &file, -2, RGM_FILE_FROM_CURSOR, &position) ==
@@ -325,9 +218,9 @@ fil_03_positioned_transfers_leave_the_cursor(struct stage *stage)
     int fd;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abcdefgh");
-    open_both(stage, &scratch, &file);
-    fd = descriptor_of(scratch.path);
+    scratch_put(scratch.path, "abcdefgh");
+    file_open_both(stage, &scratch, &file);
+    fd = scratch_descriptor(scratch.path);
     rgi_check(lseek(fd, 2, SEEK_SET) == 2);
     rgi_check(reads(stage, &file, "ef", 2, 4));
     rgi_check(file_write(stage, &file, "XY", 6) == 2);
@@ -358,7 +251,7 @@ fil_03_offsets_end_at_the_signed_range(struct stage *stage)
     char bytes[4];
 
     scratch_open(stage, &scratch);
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         rgm_file_read_at(&read, &file, bytes, table[i].length_bytes,
                          table[i].offset_bytes);
@@ -392,8 +285,8 @@ fil_05_cursor_has_one_user_until_collected(struct stage *stage)
     char bytes[4] = "";
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abcd");
-    open_both(stage, &scratch, &file);
+    scratch_put(scratch.path, "abcd");
+    file_open_both(stage, &scratch, &file);
     rgm_file_read(&two.first.op, &file, bytes, 2);
     rgm_file_read(&two.second.op, &file, bytes + 2, 2);
     stage_do(stage, begin_two, &two);
@@ -428,7 +321,7 @@ many_positioned_transfers_at_once(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     pattern_fill(bytes, sizeof(bytes), 0);
     rgm_file_write_all_at(&write, &file, bytes, sizeof(bytes), 0);
     rgi_check(rgm_call(stage->runtime, &write) == 0);
@@ -460,7 +353,7 @@ vectors_scatter_and_gather(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     rgm_file_write_vectors(&write, &file, out, 3, 1);
     rgi_check(rgm_call(stage->runtime, &write) == 0 && write.count == 6);
     rgm_file_read_vectors(&read, &file, in, 3, 1);
@@ -475,7 +368,7 @@ vectors_scatter_and_gather(struct stage *stage)
 }
 
 /* More pieces than go to the system at once: one transfer is short. */
-#define PIECES (2 * RGM_WRITE_WINDOW + 3)
+#define PIECES (2 * RGM_VECTORS_MAX + 3)
 
 void
 all_forms_finish_what_is_short(struct stage *stage)
@@ -488,13 +381,13 @@ all_forms_finish_what_is_short(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     pattern_fill(bytes, sizeof(bytes), 0);
     for (size_t i = 0; i < PIECES; i++)
         pieces[i] = (struct rgm_vector){&bytes[i], 1};
     rgm_file_write_vectors(&write, &file, pieces, PIECES, 0);
     rgi_check(rgm_call(stage->runtime, &write) == 0);
-    rgi_check(write.count == RGM_WRITE_WINDOW);
+    rgi_check(write.count == RGM_VECTORS_MAX);
     write.all = true; /* asked again, of the same record */
     rgi_check(rgm_call(stage->runtime, &write) == 0);
     rgi_check(write.count == PIECES);
@@ -521,7 +414,7 @@ empty_transfers_are_no_ends(struct stage *stage)
     char byte = 0;
 
     scratch_open(stage, &scratch);
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     rgm_file_read(&read, &file, &byte, 0);
     rgi_check(rgm_call(stage->runtime, &read) == 0);
     rgi_check(read.count == 0 && !read.end);
@@ -544,7 +437,7 @@ fil_13_short_reads_ends_and_errors_pass(struct stage *stage)
     char bytes[16];
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
+    scratch_put(scratch.path, "abc");
     rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == 0);
     rgi_check(reads(stage, &file, "bc", 10, 1));
     rgi_check(truncate(scratch.path, 1) == 0);
@@ -587,8 +480,8 @@ fil_10_lease_comes_back_on_every_path(struct stage *stage)
     const void *data;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
-    open_both(stage, &scratch, &file);
+    scratch_put(scratch.path, "abc");
+    file_open_both(stage, &scratch, &file);
     for (int round = 0; round < 4; round++) {
         rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
         data = lease.data;
@@ -633,7 +526,7 @@ fil_09_sync_only_when_asked(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     rgi_check(file_write(stage, &file, "abc", 0) == 3);
     rgi_check(shim_syncs() == 0);
     rgm_file_datasync(&sync, &file);
@@ -680,8 +573,8 @@ fil_14_metadata_is_what_fstat_says(struct stage *stage)
     struct stat about;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
-    open_both(stage, &scratch, &file);
+    scratch_put(scratch.path, "abc");
+    file_open_both(stage, &scratch, &file);
     rgi_check(stat(scratch.path, &about) == 0);
     rgm_file_stat(&seen, &file);
     rgi_check(rgm_call(stage->runtime, &seen) == 0);
@@ -712,11 +605,11 @@ fil_14_truncate_both_ways(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abcdef");
-    open_both(stage, &scratch, &file);
+    scratch_put(scratch.path, "abcdef");
+    file_open_both(stage, &scratch, &file);
     rgm_file_truncate(&truncate, &file, 2);
     rgi_check(rgm_call(stage->runtime, &truncate) == 0);
-    rgi_check(holds(scratch.path, "ab"));
+    rgi_check(scratch_holds(scratch.path, "ab"));
     rgm_file_truncate(&truncate, &file, 4);
     rgi_check(rgm_call(stage->runtime, &truncate) == 0);
     rgi_check(reads(stage, &file, "ab", 2, 0));
@@ -760,11 +653,11 @@ fil_15_allocation_modes_are_told_apart(struct stage *stage)
         int status;
         int fd;
 
-        put(scratch.path, "abc");
-        put(scratch.other, "abc");
+        scratch_put(scratch.path, "abc");
+        scratch_put(scratch.other, "abc");
         rgi_check(truncate(scratch.path, 65536) == 0);
         rgi_check(truncate(scratch.other, 65536) == 0);
-        open_both(stage, &scratch, &file);
+        file_open_both(stage, &scratch, &file);
         fd = open(scratch.other, O_RDWR);
         status = fallocate(fd, modes[i].system, 4096, 8192) < 0 ? -errno : 0;
         rgm_file_allocate(&allocate, &file, modes[i].ours, 4096, 8192);
@@ -776,7 +669,7 @@ fil_15_allocation_modes_are_told_apart(struct stage *stage)
         rgi_check(file_close(stage, &file) == 0);
         (void)unlink(scratch.path);
     }
-    open_both(stage, &scratch, &file);
+    file_open_both(stage, &scratch, &file);
     rgm_file_allocate(&allocate, &file, RGM_FILE_ALLOCATE, 0, 0);
     rgi_check(rgm_call(stage->runtime, &allocate) == -EINVAL);
     rgm_file_allocate(&allocate, &file, (enum rgm_file_allocation)9, 0, 1);
@@ -798,8 +691,8 @@ fil_16_advice_needs_no_room(struct stage *stage)
 
     stage->options.in_flight_max = 2;
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
-    open_both(stage, &scratch, &file);
+    scratch_put(scratch.path, "abc");
+    file_open_both(stage, &scratch, &file);
     peer = stage_pair(stage, &near);
     for (int i = 0; i < 3; i++) { /* all places are taken, and one waits */
         rgm_stream_read(&waits[i].op, &near, &bytes[i], 1);
@@ -811,7 +704,7 @@ fil_16_advice_needs_no_room(struct stage *stage)
     }
     rgm_file_advise(&advise, &file, (enum rgm_file_advice)6, 0, 0);
     rgi_check(rgm_call(stage->runtime, &advise) == -EINVAL);
-    rgi_check(holds(scratch.path, "abc"));
+    rgi_check(scratch_holds(scratch.path, "abc"));
     peer_send(peer, "xyz", 3);
     for (int i = 0; i < 3; i++)
         rgi_check(stage_end(stage, &waits[i]) == 0);
@@ -846,9 +739,9 @@ fil_17_close_needs_sole_use(struct stage *stage)
     int fd;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "a");
-    open_both(stage, &scratch, &file);
-    fd = descriptor_of(scratch.path);
+    scratch_put(scratch.path, "a");
+    file_open_both(stage, &scratch, &file);
+    fd = scratch_descriptor(scratch.path);
     rgm_file_read_at(&both.read.op, &file, &byte, 1, 0);
     rgm_file_close(&both.close.op, &file);
     stage_do(stage, begin_read_and_close, &both);
@@ -858,6 +751,255 @@ fil_17_close_needs_sole_use(struct stage *stage)
     rgi_check(stage_run(stage, &both.close) == 0);
     rgi_check(fcntl(fd, F_GETFD) < 0);
     rgi_check(file_close(stage, &file) == -EBADF); /* once */
+    scratch_close(stage, &scratch);
+}
+
+/* --------------------------------------------------------------------- jobs */
+
+static int fault_destroyed;
+
+static void
+fault_destroy(void *fault)
+{
+    rgi_check(*(int *)fault == 7);
+    fault_destroyed++;
+}
+
+/* What goes wrong is told as a fault, and what it returns is no status. */
+static int64_t
+faulty_run(struct rgm_job *job)
+{
+    static int fault = 7;
+    const struct rgm_file_job *with = (const void *)job;
+
+    rgi_check(pwrite(with->descriptor, "job", 3, 0) == 3);
+    rgm_job_fault(job, &fault, fault_destroy);
+    return -EIO;
+}
+
+static int64_t
+length_run(struct rgm_job *job)
+{
+    const struct rgm_file_job *with = (const void *)job;
+
+    return lseek(with->descriptor, 0, SEEK_END);
+}
+
+void
+fil_18_fault_of_a_file_job_reaches_its_asker(struct stage *stage)
+{
+    struct file_job_step job = {0};
+    struct rgm_file file;
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    file_open_both(stage, &scratch, &file);
+    fault_destroyed = 0;
+    rgm_file_job(&job.op, &file, faulty_run);
+    rgi_check(stage_run(stage, &job) == 0);
+    rgi_check(job.op.job.ran && job.op.job.result == -EIO);
+    rgi_check(job.op.job.fault != NULL && *(int *)job.op.job.fault == 7);
+    rgi_check(file.handle.busy == 0 && file.sync_status == 0);
+    rgm_job_fault_drop(&job.op.job);
+    rgi_check(fault_destroyed == 1);
+    rgi_check(scratch_holds(scratch.path, "job"));
+    rgm_file_job(&job.op, &file, length_run); /* the file is as good as ever */
+    rgi_check(stage_run(stage, &job) == 0 && job.op.job.result == 3);
+    rgm_file_job(&job.op, &file, NULL);
+    rgi_check(stage_run(stage, &job) == -EINVAL);
+    rgi_check(file_close(stage, &file) == 0);
+    rgm_file_job(&job.op, &file, length_run);
+    rgi_check(stage_run(stage, &job) == -EBADF);
+    scratch_close(stage, &scratch);
+}
+
+/* Asks the read and, while it is out, another and the close. */
+struct read_twice {
+    struct directory_step first;
+    struct directory_step second;
+    struct close_step close;
+};
+
+static void
+begin_twice(struct puppet *puppet, void *argument)
+{
+    struct read_twice *twice = argument;
+
+    puppet_begin(puppet, &twice->first);
+    puppet_begin(puppet, &twice->second);
+    puppet_begin(puppet, &twice->close);
+}
+
+void
+directories_are_read_by_a_thread_where_the_provider_cannot(struct stage *stage)
+{
+    static _Alignas(8) char memory[2][RGM_DIRECTORY_ROOM_LEAST];
+    bool lent = (stage->class->kinds >> RGM_OP_DIRECTORY_READ & 1) == 0;
+    struct read_twice twice = {0};
+    struct rgm_file directory = {0};
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    scratch_put(scratch.path, "");
+    rgi_check(file_open(stage, &directory, scratch.directory,
+                        RGM_FILE_READ | RGM_FILE_DIRECTORY) == 0);
+    rgm_directory_read(&twice.first.op, &directory, memory[0],
+                       sizeof(memory[0]));
+    rgm_directory_read(&twice.second.op, &directory, memory[1],
+                       sizeof(memory[1]));
+    rgm_file_close(&twice.close.op, &directory);
+    stage_do(stage, begin_twice, &twice);
+    rgi_check(stage_end(stage, &twice.close) == -EBUSY);
+    rgi_check(stage_end(stage, &twice.second) == -EAGAIN);
+    rgi_check(stage_end(stage, &twice.first) == 0);
+    rgi_check(twice.first.op.count > 0 && twice.first.op.job.ran == lent);
+    rgi_check(stage_run(stage, &twice.second) == 0 && twice.second.op.end);
+    rgi_check(file_close(stage, &directory) == 0);
+    scratch_put(scratch.other, "");
+    rgi_check(file_open(stage, &directory, scratch.other, RGM_FILE_READ) == 0);
+    rgm_directory_read(&twice.first.op, &directory, memory[0],
+                       sizeof(memory[0]));
+    rgi_check(stage_run(stage, &twice.first) == -ENOTDIR);
+    rgi_check(file_close(stage, &directory) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* ------------------------------------------------------------- field faults */
+
+static int
+preallocate(struct stage *stage, struct rgm_file *file,
+            enum rgm_file_allocation how, uint64_t length_bytes)
+{
+    struct rgm_file_allocate allocate;
+
+    rgm_file_allocate(&allocate, file, how, 0, length_bytes);
+    return rgm_call(stage->runtime, &allocate);
+}
+
+void
+field_b76_preallocating_keeps_what_is_there(struct stage *stage)
+{
+    static const char text[] = "what was there";
+    struct rgm_file file;
+    struct scratch scratch;
+    struct stat about;
+
+    scratch_open(stage, &scratch);
+    file_open_both(stage, &scratch, &file);
+    scratch_put(scratch.path, text);
+    rgi_check(preallocate(stage, &file, RGM_FILE_ALLOCATE_KEEP_SIZE,
+                          1 << 20) == 0);
+    rgi_check(scratch_holds(scratch.path, text)); /* and its size */
+    rgi_check(stat(scratch.path, &about) == 0);
+    rgi_check(about.st_blocks * 512 >= 1 << 20);
+    rgi_check(preallocate(stage, &file, RGM_FILE_ALLOCATE, 4) == 0);
+    rgi_check(scratch_holds(scratch.path, text)); /* never shorter */
+    rgi_check(preallocate(stage, &file, RGM_FILE_ALLOCATE, 1 << 21) == 0);
+    rgi_check(reads(stage, &file, text, sizeof(text) - 1, 0));
+    rgi_check(stat(scratch.path, &about) == 0 && about.st_size == 1 << 21);
+    rgi_check(file_close(stage, &file) == 0);
+    /* One whose file system has no such thing: told, and nothing is written
+     * in its place (which this file would refuse, and say so). */
+    rgi_check(file_open(stage, &file, "/proc/self/oom_score_adj",
+                        RGM_FILE_READ | RGM_FILE_WRITE) == 0);
+    rgi_check(preallocate(stage, &file, RGM_FILE_ALLOCATE, 4096) ==
+              -EOPNOTSUPP);
+    rgi_check(preallocate(stage, &file, RGM_FILE_ALLOCATE_KEEP_SIZE, 4096) ==
+              -EOPNOTSUPP);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+/* Lets the next sync fail: the system's own call where it can be seen. */
+static void
+fail_next(struct puppet *puppet, void *argument)
+{
+    struct spy *spy = spy_of(puppet->number);
+
+    (void)argument;
+    spy->answers = true;
+    spy->answer = -EIO;
+}
+
+static void
+count_syncs(struct puppet *puppet, void *argument)
+{
+    *(uint64_t *)argument = spy_of(puppet->number)->submits[RGM_OP_FILE_SYNC];
+}
+
+static int
+sync_of(struct stage *stage, struct rgm_file *file, bool data_only)
+{
+    struct rgm_file_sync sync;
+
+    if (data_only)
+        rgm_file_datasync(&sync, file);
+    else
+        rgm_file_sync(&sync, file);
+    rgi_check(sync.file == file); /* leads to its name */
+    return rgm_call(stage->runtime, &sync);
+}
+
+void
+field_b77_failed_sync_is_remembered_until_acknowledged(struct stage *stage)
+{
+    struct rgm_file other = {0};
+    struct rgm_file file;
+    struct scratch scratch;
+    uint64_t before = 0;
+    uint64_t after = 0;
+    char name[128];
+
+    stage->spied = true;
+    scratch_open(stage, &scratch);
+    file_open_both(stage, &scratch, &file);
+    rgi_check(file_write(stage, &file, "lost", 0) == 4);
+    if (stage->class == &rgm_provider_threads)
+        shim_sync_fail(scratch_descriptor(scratch.path), EIO);
+    else
+        stage_do(stage, fail_next, NULL);
+    rgi_check(sync_of(stage, &file, false) == -EIO);
+    rgi_check(rgm_file_name(&file, name, sizeof(name)) ==
+              (int)strlen(scratch.path));
+    rgi_check(strcmp(name, scratch.path) == 0);
+    /* Somebody else's sync, by a handle of its own, is its own. */
+    rgi_check(file_open(stage, &other, scratch.path, RGM_FILE_WRITE) == 0);
+    rgi_check(sync_of(stage, &other, false) == 0);
+    stage_do(stage, count_syncs, &before);
+    for (int round = 0; round < 4; round++)
+        rgi_check(sync_of(stage, &file, round % 2 == 0) == -EIO);
+    stage_do(stage, count_syncs, &after);
+    rgi_check(after == before); /* the system would say that all is well */
+    rgi_check(rgm_file_acknowledge(&file) == -EIO);
+    rgi_check(rgm_file_acknowledge(&file) == 0);
+    rgi_check(sync_of(stage, &file, true) == 0);
+    stage_do(stage, count_syncs, &after);
+    rgi_check(after == before + 1);
+    rgi_check(file_close(stage, &other) == 0);
+    rgi_check(file_close(stage, &file) == 0);
+    scratch_close(stage, &scratch);
+}
+
+void
+names_of_files_are_what_the_system_says(struct stage *stage)
+{
+    struct rgm_file file = {0};
+    struct scratch scratch;
+    char name[128] = "x";
+
+    scratch_open(stage, &scratch);
+    rgi_check(rgm_file_name(&file, name, sizeof(name)) == -EBADF);
+    rgi_check(name[0] == '\0');
+    file_open_both(stage, &scratch, &file);
+    rgi_check(rgm_file_name(&file, name, strlen(scratch.path)) == -ENOSPC);
+    rgi_check(name[0] == '\0');
+    rgi_check(rgm_file_name(&file, name, strlen(scratch.path) + 1) ==
+              (int)strlen(scratch.path));
+    rgi_check(rename(scratch.path, scratch.other) == 0);
+    rgi_check(rgm_file_name(&file, name, sizeof(name)) > 0);
+    rgi_check(strcmp(name, scratch.other) == 0);
+    rgi_check(file_close(stage, &file) == 0);
+    rgi_check(rgm_file_name(&file, name, sizeof(name)) == -EBADF);
     scratch_close(stage, &scratch);
 }
 
@@ -967,7 +1109,7 @@ fil_23_copy_with_two_slots(struct stage *stage)
     int fd;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "begin");
+    scratch_put(scratch.path, "begin");
     fd = open(scratch.path, O_WRONLY);
     rgi_check(pwrite(fd, "end", 3, (off_t)size_bytes - 3) == 3);
     close(fd);
@@ -1009,16 +1151,16 @@ paths_are_renamed_made_and_removed(struct stage *stage)
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
+    scratch_put(scratch.path, "abc");
     rgi_check(PATH_DO(rgm_path_rename, scratch.path, scratch.other, false) ==
               0);
-    rgi_check(holds(scratch.other, "abc"));
-    put(scratch.path, "new");
+    rgi_check(scratch_holds(scratch.other, "abc"));
+    scratch_put(scratch.path, "new");
     rgi_check(PATH_DO(rgm_path_rename, scratch.path, scratch.other, true) ==
               -EEXIST);
     rgi_check(PATH_DO(rgm_path_rename, scratch.path, scratch.other, false) ==
               0);
-    rgi_check(holds(scratch.other, "new"));
+    rgi_check(scratch_holds(scratch.other, "new"));
     rgi_check(PATH_DO(rgm_path_unlink, scratch.other) == 0);
     rgi_check(PATH_DO(rgm_path_unlink, scratch.other) == -ENOENT);
     rgi_check(PATH_DO(rgm_path_make_directory, scratch.path, 0700) == 0);
@@ -1065,7 +1207,7 @@ directories_are_listed(struct stage *stage)
     scratch_open(stage, &scratch);
     for (int i = 0; i < NAMES; i++) {
         snprintf(name, sizeof(name), "%s/%d", scratch.directory, i);
-        put(name, "");
+        scratch_put(name, "");
     }
     rgi_check(file_open(stage, &directory, scratch.directory,
                         RGM_FILE_READ | RGM_FILE_DIRECTORY) == 0);
@@ -1097,7 +1239,7 @@ file_work_leaves_no_descriptor_and_no_memory(struct stage *stage)
     uint64_t allocations = 0;
 
     scratch_open(stage, &scratch);
-    put(scratch.path, "abc");
+    scratch_put(scratch.path, "abc");
     descriptors = descriptors_open();
     for (uint32_t i = 0; i < 200; i++) {
         struct rgm_file_stat about;

@@ -25,7 +25,12 @@
     X(suite, fil_15_allocation_modes_are_told_apart)                           \
     X(suite, fil_16_advice_needs_no_room)                                      \
     X(suite, fil_17_close_needs_sole_use)                                      \
+    X(suite, fil_18_fault_of_a_file_job_reaches_its_asker)                     \
     X(suite, fil_23_copy_with_two_slots)                                       \
+    X(suite, field_b76_preallocating_keeps_what_is_there)                      \
+    X(suite, field_b77_failed_sync_is_remembered_until_acknowledged)           \
+    X(suite, names_of_files_are_what_the_system_says)                          \
+    X(suite, directories_are_read_by_a_thread_where_the_provider_cannot)       \
     X(suite, open_flags_are_checked_and_mean_what_open_means)                  \
     X(suite, many_positioned_transfers_at_once)                                \
     X(suite, vectors_scatter_and_gather)                                       \

@@ -8,6 +8,7 @@
 #define SUITES(X)                                                              \
     CONFORM_ALL_CASES(X, ring)                                                 \
     RING_CASES(X, ring_only)                                                   \
+    RING_FILE_LANE_CASES(X, ring_file_lane)                                    \
     TRANSFER_RING_CASES(X, ring_transfer)                                      \
     WRITER_RING_CASES(X, ring_writer)
 

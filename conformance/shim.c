@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -171,6 +172,8 @@ close(int fd)
 }
 
 static unsigned syncs;
+static int sync_fd = -1;
+static int sync_error;
 
 unsigned
 shim_syncs(void)
@@ -178,18 +181,79 @@ shim_syncs(void)
     return __atomic_load_n(&syncs, __ATOMIC_RELAXED);
 }
 
+void
+shim_sync_fail(int fd, int error)
+{
+    pthread_mutex_lock(&shim.lock);
+    sync_fd = fd;
+    sync_error = error;
+    pthread_mutex_unlock(&shim.lock);
+}
+
+/* Returns: the error to give, or 0. */
+static int
+sync_passes(int fd)
+{
+    int error = 0;
+
+    ADD(syncs);
+    pthread_mutex_lock(&shim.lock);
+    if (fd == sync_fd) {
+        error = sync_error;
+        sync_fd = -1;
+    }
+    pthread_mutex_unlock(&shim.lock);
+    return error;
+}
+
 int
 fsync(int fd)
 {
-    ADD(syncs);
-    return (int)syscall(SYS_fsync, fd);
+    int error = sync_passes(fd);
+
+    if (error == 0)
+        return (int)syscall(SYS_fsync, fd);
+    errno = error;
+    return -1;
 }
 
 int
 fdatasync(int fd)
 {
-    ADD(syncs);
-    return (int)syscall(SYS_fdatasync, fd);
+    int error = sync_passes(fd);
+
+    if (error == 0)
+        return (int)syscall(SYS_fdatasync, fd);
+    errno = error;
+    return -1;
+}
+
+static const void *last_vectors;
+
+static void
+keep_vectors(const void *vectors)
+{
+    __atomic_store_n(&last_vectors, vectors, __ATOMIC_SEQ_CST);
+}
+
+const void *
+shim_last_vectors(void)
+{
+    return LOOK(last_vectors);
+}
+
+ssize_t
+preadv(int fd, const struct iovec *vectors, int count, off_t offset)
+{
+    keep_vectors(vectors);
+    return syscall(SYS_preadv, fd, vectors, count, offset, 0);
+}
+
+ssize_t
+pwritev(int fd, const struct iovec *vectors, int count, off_t offset)
+{
+    keep_vectors(vectors);
+    return syscall(SYS_pwritev, fd, vectors, count, offset, 0);
 }
 
 static unsigned message_receives;
@@ -214,6 +278,7 @@ sendmsg(int fd, const struct msghdr *message, int flags)
 {
     if ((flags & MSG_NOSIGNAL) == 0)
         ADD(sends_with_signal);
+    keep_vectors(message->msg_iov);
     return syscall(SYS_sendmsg, fd, message, flags);
 }
 

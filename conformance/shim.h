@@ -30,6 +30,12 @@ void shim_close_fail(int fd, int error);
 /* How often close was called for it since. */
 unsigned shim_closes(void);
 
+/* The array of the last preadv, pwritev or sendmsg. */
+const void *shim_last_vectors(void);
+
+/* The next fsync or fdatasync of this descriptor gives the error instead. */
+void shim_sync_fail(int fd, int error);
+
 /* Calls of fsync and fdatasync. */
 unsigned shim_syncs(void);
 

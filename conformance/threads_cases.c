@@ -4,6 +4,7 @@
 
 #include "conformance/threads_cases.h"
 
+#include "conformance/scratch.h"
 #include "conformance/shim.h"
 
 /* A read that is inside recv, and is cancelled there. */
@@ -79,4 +80,183 @@ field_b61_interrupted_call_is_made_again(struct stage *stage)
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);
     stage_close(stage);
+}
+
+/* ------------------------------------------------------------ the end of it */
+
+struct guest_read {
+    struct rgm_runtime *runtime;
+    struct rgm_read read;
+    int status;
+};
+
+static void *
+guest_read_main(void *argument)
+{
+    struct guest_read *mine = argument;
+
+    mine->status = rgm_call(mine->runtime, &mine->read);
+    return NULL;
+}
+
+/* One call in progress, one that waits to be made again, one of a guest that
+ * waits, one that nobody has started; then no more is let in. */
+void
+dir_07_closing_lets_the_application_clean_up_first(struct stage *stage)
+{
+    struct guest_read guest = {0};
+    struct read_step inside = {0};
+    struct read_step waits = {0};
+    struct rgm_stream streams[3];
+    struct rgm_close late;
+    struct rgm_read never;
+    pthread_t thread;
+    char bytes[4] = "";
+    int peers[3];
+
+    stage_open(stage);
+    for (int i = 0; i < 3; i++)
+        peers[i] = stage_pair(stage, &streams[i]);
+    shim_gate_shut(descriptor_of_peer(peers[0]));
+    rgm_stream_read(&inside.op, &streams[0], &bytes[0], 1);
+    stage_begin(stage, &inside);
+    shim_gate_await(1);
+    rgm_stream_read(&waits.op, &streams[1], &bytes[1], 1);
+    stage_begin(stage, &waits);
+    guest.runtime = stage->runtime;
+    rgm_stream_read(&guest.read, &streams[2], &bytes[2], 1);
+    rgi_check(pthread_create(&thread, NULL, guest_read_main, &guest) == 0);
+    while (stage_in_flight(stage) < 3)
+        continue;
+    rgm_stream_read(&never, &streams[1], &bytes[3], 1); /* and not asked */
+    rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+    stage_stop(stage);
+    rgi_check(pthread_join(thread, NULL) == 0);
+    rgi_check(guest.status == -EPIPE); /* its wait is over, no byte has come */
+    rgi_check(stage_is_out(stage, &inside) && stage_is_out(stage, &waits));
+    stage_cancel(stage, &waits); /* the application cleans up */
+    rgi_check(stage_end(stage, &waits) == -ECANCELED);
+    rgi_check(streams[1].socket.busy == 0);
+    peer_send(peers[0], "x", 1);
+    shim_gate_open(); /* what is in progress is drained, with its result */
+    rgi_check(stage_end(stage, &inside) == 0 && bytes[0] == 'x');
+    rgm_stream_close(&late, &streams[0]);
+    (void)rgm_runtime_stop_actor(stage->runtime, stage->puppets[0]);
+    rgi_check(rgm_runtime_wait(stage->runtime) == 0);
+    rgi_check(rgm_call(stage->runtime, &late) < 0);
+    for (int i = 0; i < 3; i++)
+        peer_close(peers[i]);
+    stage_wait(stage);
+}
+
+/* ------------------------------------------------------------------- costs */
+
+/* What every operation is done to; `bench_costs` prints such a table. */
+struct bill {
+    struct stage *stage;
+    struct rgm_stream near;
+    struct rgm_stream far;
+    struct rgm_file file;
+    struct rgm_pool *pool;
+    char bytes[64];
+};
+
+static void
+bill_stream(struct bill *bill)
+{
+    bool end;
+
+    rgi_check(stage_write(bill->stage, &bill->near, "abc", 3) == 0);
+    rgi_check(stage_read(bill->stage, &bill->far, bill->bytes, 3, &end) == 3);
+}
+
+static void
+bill_pooled(struct bill *bill)
+{
+    struct rgm_read_pooled read;
+
+    rgi_check(stage_write(bill->stage, &bill->near, "abc", 3) == 0);
+    rgm_stream_read_pooled(&read, &bill->far, bill->pool);
+    rgi_check(rgm_call(bill->stage->runtime, &read) == 0);
+    rgi_check(rgm_lease_drop(&read.lease) == 0);
+}
+
+static void
+bill_file(struct bill *bill)
+{
+    struct rgm_file_write write;
+    struct rgm_file_read read;
+    struct rgm_file_stat stat;
+
+    rgm_file_write_at(&write, &bill->file, "abc", 3, 0);
+    rgi_check(rgm_call(bill->stage->runtime, &write) == 0);
+    rgm_file_read_at(&read, &bill->file, bill->bytes, 3, 0);
+    rgi_check(rgm_call(bill->stage->runtime, &read) == 0);
+    rgm_file_stat(&stat, &bill->file);
+    rgi_check(rgm_call(bill->stage->runtime, &stat) == 0);
+}
+
+static void
+bill_file_open(struct bill *bill)
+{
+    struct rgm_file file = {0};
+
+    rgi_check(file_open(bill->stage, &file, "/dev/null", RGM_FILE_READ) == 0);
+    rgi_check(file_close(bill->stage, &file) == 0);
+}
+
+static void
+bill_sleep(struct bill *bill)
+{
+    struct rgm_sleep sleep;
+
+    rgm_sleep_for(&sleep, HERE, 1);
+    rgi_check(rgm_call(bill->stage->runtime, &sleep) == 0);
+}
+
+static int64_t
+nothing_run(struct rgm_job *job)
+{
+    (void)job;
+    return 0;
+}
+
+static void
+bill_job(struct bill *bill)
+{
+    struct rgm_job job;
+
+    rgm_job_run(&job, HERE, nothing_run);
+    rgi_check(rgm_call(bill->stage->runtime, &job) == 0);
+}
+
+void
+dir_10_no_operation_costs_an_allocation(struct stage *stage)
+{
+    static void (*const table[])(struct bill *) = {
+        bill_stream, bill_pooled, bill_file,
+        bill_file_open, bill_sleep, bill_job,
+    };
+    struct bill bill = {.stage = stage};
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    file_open_both(stage, &scratch, &bill.file);
+    bill.pool = pool_of(2, 64);
+    stage_pair_own(stage, &bill.near, &bill.far);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        uint64_t before = 0;
+
+        for (int round = 0; round < 16; round++) {
+            if (round == 8) /* warm */
+                before = shim_allocations();
+            table[i](&bill);
+        }
+        rgi_check(shim_allocations() == before);
+    }
+    rgi_check(stage_close_stream(stage, &bill.near) == 0);
+    rgi_check(stage_close_stream(stage, &bill.far) == 0);
+    rgi_check(file_close(stage, &bill.file) == 0);
+    rgm_pool_destroy(bill.pool);
+    scratch_close(stage, &scratch);
 }

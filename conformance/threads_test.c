@@ -7,6 +7,7 @@
 
 #define SUITES(X)                                                              \
     CONFORM_ALL_CASES(X, threads)                                              \
-    THREADS_CASES(X, threads_only)
+    THREADS_CASES(X, threads_only)                                             \
+    THREADS_VECTOR_CASES(X, threads_vector)
 
 CONFORM(rgm_provider_threads, SUITES)

@@ -9,6 +9,7 @@ DIRECTORY is where the programs are. Exits 0, or 1 on a failure.
 
 import atexit
 import os
+import pty
 import re
 import signal
 import socket
@@ -197,6 +198,78 @@ def resolves():
     print("ok resolve", flush=True)
 
 
+def copy(*words):
+    return subprocess.run([os.path.join(BIN, "copy"), *words],
+                          capture_output=True, text=True, timeout=GUARD_S)
+
+
+def copies(*options):
+    """A copy is the same bytes, whatever the length; what cannot be is said."""
+    with tempfile.TemporaryDirectory() as directory:
+        source = os.path.join(directory, "source")
+        target = os.path.join(directory, "target")
+        for length in (0, 1, 1 << 18, (5 << 18) + 17):
+            data = os.urandom(length)
+            with open(source, "wb") as file:
+                file.write(data)
+            os.chmod(source, 0o640)
+            done = copy("--verify", *options, source, target)
+            if done.returncode and "io_uring" in done.stderr:
+                print("skipped:", done.stderr.strip())
+                return  # no io_uring on this machine
+            check(done.returncode == 0 and not done.stderr, length, done)
+            with open(target, "rb") as file:
+                check(file.read() == data, "copy of", length)
+        check(os.stat(target).st_mode & 0o777 == 0o640 & ~umask())
+        for words, said in (
+                ((os.path.join(directory, "none"), target),
+                 r"cannot open '.*none': No such file"),
+                ((source, source), r"cannot copy to '.*': it is the source"),
+                ((directory, target), r"cannot copy '.*': not a regular"),
+                ((source, directory), r"cannot create '.*': Is a directory"),
+                ((source, "/dev/full"), r"not a regular file"),
+                ((source, os.path.join(directory, "no", "way")),
+                 r"cannot create '.*way': No such file"),
+                ((source,), r"^usage")):
+            done = copy(*options, *words)
+            check(done.returncode != 0 and re.search(said, done.stderr),
+                  words, done)
+        with open(source, "rb") as file:
+            check(file.read() == data, "the source was touched")
+    print("ok copy", *options, flush=True)
+
+
+def umask():
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def shows_progress():
+    """On a terminal there is a bar, and it gets to its end."""
+    with tempfile.TemporaryDirectory() as directory:
+        source = os.path.join(directory, "source")
+        with open(source, "wb") as file:
+            file.truncate(3 << 20)
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [os.path.join(BIN, "copy"), "--threads", "--verify", source,
+             os.path.join(directory, "target")], stderr=theirs)
+        os.close(theirs)
+        said = b""
+        try:
+            while more := os.read(ours, 65536):
+                said += more
+        except OSError:  # how a terminal ends
+            pass
+        os.close(ours)
+        check(process.wait(GUARD_S) == 0, said)
+        check(re.search(rb"copying +\[#+ +\]", said) and
+              re.search(rb"copying +\[#+\] 100 %.*verifying.*100 %", said,
+                        re.DOTALL), said)
+    print("ok copy, on a terminal", flush=True)
+
+
 runs("hello", r"^hello, world")
 runs("ping_pong", r"\d+ ns each")
 worker_lease()
@@ -209,3 +282,6 @@ echoes("ring")
 echoes("threads")
 datagrams()
 resolves()
+copies()
+copies("--threads")
+shows_progress()

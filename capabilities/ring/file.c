@@ -4,9 +4,10 @@
  * file.c - how does a ring carry out each operation on a file?
  *
  * Everything that may wait for a disk is an entry of its own. What only looks
- * at or moves numbers in memory (a seek, an import) is a plain call; so is
- * reading a directory, for which rings have no entry, and truncating where the
- * kernel has none (before Linux 6.9).
+ * at or moves numbers in memory (a seek, an import) is a plain call, and so is
+ * truncating where the kernel has no entry for it (before Linux 6.9). For reading
+ * a directory it has none at all: that is not in this provider's kinds, and the
+ * runtime lends it to a thread.
  */
 
 #include "capabilities/ring/parts.h"
@@ -69,7 +70,7 @@ fill(struct rgm_operation *operation, int fd)
     struct rgi_task *task = rgi_task_of(operation);
 
     task->channel->fd = fd;
-    rgi_stream_fill(operation, rgi_channel_resource(task->channel));
+    rgi_file_fill(operation, rgi_channel_resource(task->channel), fd);
 }
 
 static int
@@ -178,19 +179,19 @@ transfer_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
     (void)p;
     entry->fd = task->fd;
     entry->off = (uint64_t)next.offset_bytes;
-    if (next.pieces == 1) {
-        size_t length_bytes = transfer->window[0].length_bytes;
+    if (next.pieces.count == 1) {
+        size_t length_bytes = next.pieces.first->length_bytes;
 
         entry->opcode = reads ? IORING_OP_READ : IORING_OP_WRITE;
-        entry->addr = (uint64_t)(uintptr_t)transfer->window[0].data;
+        entry->addr = (uint64_t)(uintptr_t)next.pieces.first->data;
         entry->len =
             (uint32_t)(length_bytes < TRANSFER_MAX_BYTES ? length_bytes
                                                          : TRANSFER_MAX_BYTES);
         return;
     }
     entry->opcode = reads ? IORING_OP_READV : IORING_OP_WRITEV;
-    entry->addr = (uint64_t)(uintptr_t)transfer->window;
-    entry->len = next.pieces;
+    entry->addr = (uint64_t)(uintptr_t)next.pieces.first;
+    entry->len = next.pieces.count;
 }
 
 static int
@@ -394,5 +395,4 @@ const struct rgi_ring_kind rgi_ring_file_kinds[RGI_FILE_KINDS] = {
     {use, allocate_prepare, plain_end, NULL},
     {advise_begin, advise_prepare, plain_end, NULL},
     {path_begin, path_prepare, path_end, NULL},
-    {call_begin, NULL, NULL, NULL},
 };

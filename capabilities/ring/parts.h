@@ -210,7 +210,7 @@ rgi_ring_provider_open(const struct rgm_provider_options *options,
 /* stream.c and pooled.c have their kinds in the first, file.c and packet.c one
  * each. */
 extern const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT];
-#define RGI_FILE_KINDS (RGM_OP_DIRECTORY_READ - RGM_OP_FILE_OPEN + 1)
+#define RGI_FILE_KINDS (RGM_OP_PATH - RGM_OP_FILE_OPEN + 1)
 extern const struct rgi_ring_kind rgi_ring_file_kinds[RGI_FILE_KINDS];
 
 #define RGI_PACKET_KINDS (RGM_OP_PACKET_WRITE - RGM_OP_PACKET_OPEN + 1)

@@ -486,7 +486,8 @@ static const struct rgm_provider_ops ring_ops = {
      BIT(RGM_OP_READ) | BIT(RGM_OP_READ_POOLED) | BIT(RGM_OP_WRITE) |          \
      BIT(RGM_OP_SHUTDOWN) | BIT(RGM_OP_CLOSE) | BIT(RGM_OP_SET_OPTION) |       \
      BIT(RGM_OP_GET_OPTION) | BIT(RGM_OP_NAMES) | BIT(RGM_OP_DETACH) |      \
-     BIT(RGM_OP_ATTACH) | RGI_FILE_KIND_BITS |                                 \
+     BIT(RGM_OP_ATTACH) |                                                       \
+     (RGI_FILE_KIND_BITS & ~BIT(RGM_OP_DIRECTORY_READ)) |                      \
      BIT(RGM_OP_PACKET_OPEN) | BIT(RGM_OP_PACKET_READ) |                       \
      BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_CHILD_WAIT) | BIT(RGM_OP_AWAIT) |  \
      BIT(RGM_OP_RECEIPT))

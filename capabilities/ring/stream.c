@@ -330,25 +330,25 @@ write_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
 {
     struct rgm_write *write = rgi_write_of(operation);
     struct rgi_task *task = rgi_task_of(operation);
-    uint32_t pieces = rgi_write_window(write, &task->place);
+    struct rgi_pieces pieces = rgi_write_next(write, &task->place);
     struct msghdr *message = (void *)write->header;
 
     (void)p;
     entry->fd = task->fd;
     entry->msg_flags = MSG_NOSIGNAL | (write->some ? 0 : MSG_WAITALL);
-    if (pieces == 1) {
-        size_t length_bytes = write->window[0].length_bytes;
+    if (pieces.count == 1) {
+        size_t length_bytes = pieces.first->length_bytes;
 
         entry->opcode = IORING_OP_SEND;
-        entry->addr = (uint64_t)(uintptr_t)write->window[0].data;
+        entry->addr = (uint64_t)(uintptr_t)pieces.first->data;
         entry->len =
             (uint32_t)(length_bytes < TRANSFER_MAX_BYTES ? length_bytes
                                                          : TRANSFER_MAX_BYTES);
         return;
     }
     memset(message, 0, sizeof(*message));
-    message->msg_iov = (struct iovec *)(void *)write->window;
-    message->msg_iovlen = pieces;
+    message->msg_iov = (struct iovec *)(uintptr_t)pieces.first;
+    message->msg_iovlen = pieces.count;
     entry->opcode = IORING_OP_SENDMSG;
     entry->addr = (uint64_t)(uintptr_t)message;
     entry->len = 1;

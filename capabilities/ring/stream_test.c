@@ -8,6 +8,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <ringmail/package.h>
 
 #include "base/memory.h"
 #include "capabilities/ring/shim.h"
@@ -383,6 +386,70 @@ urg_17_unready_socket_is_polled(void)
     shim_expect(IORING_OP_ACCEPT, -EAGAIN, 1);
     connect_once(&world, &pair, &accept);
     rgi_check(shim.seen[IORING_OP_POLL_ADD] == polls + 3);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+/* What a gathering entry points to. */
+static const void *
+array_of(uint8_t opcode)
+{
+    const struct msghdr *message =
+        (const void *)(uintptr_t)shim.last[opcode].addr;
+
+    return opcode == IORING_OP_SENDMSG ? message->msg_iov
+                                       : (const void *)message;
+}
+
+static void
+file_of_nothing(struct world *world, struct rgm_file *file)
+{
+    struct rgm_file_open import;
+    int fd = memfd_create("vec_09", MFD_CLOEXEC);
+
+    rgi_check(fd >= 0);
+    *file = (struct rgm_file){0};
+    rgm_file_import(&import, world_here, file, fd);
+    rgi_check(world_do(world, &import.operation) == 0);
+}
+
+static void
+vec_09_arrays_reach_the_entry_as_they_are(void)
+{
+    const struct rgm_vector from[] = {{"ab", 2}, {"", 0}, {"cd", 2}};
+    struct world world = {0};
+    struct rgm_file_write file_write;
+    struct rgm_package *package;
+    struct rgm_view views[2];
+    struct rgm_write write;
+    struct rgm_close close;
+    struct rgm_file file;
+    struct pair pair;
+    size_t count;
+    char memory[8];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_write_vectors(&write, &pair.near, from, 3);
+    rgi_check(world_do(&world, &write.operation) == 0);
+    rgi_check(array_of(IORING_OP_SENDMSG) == from);
+    views[0] = rgm_view_of(NULL, "12", 2);
+    views[1] = rgm_view_of(NULL, "34", 2);
+    rgi_check(rgm_package_of_views(views, 2, &package) == 0);
+    rgm_stream_write_vectors(&write, &pair.near,
+                             rgm_package_vectors(package, &count), 2);
+    rgi_check(world_do(&world, &write.operation) == 0);
+    rgi_check(array_of(IORING_OP_SENDMSG) ==
+              rgm_package_vectors(package, &count));
+    read_exactly(&world, &pair.far, memory, 8);
+    rgi_check(memcmp(memory, "abcd1234", 8) == 0);
+    file_of_nothing(&world, &file);
+    rgm_file_write_vectors(&file_write, &file, from, 3, 0);
+    rgi_check(world_do(&world, &file_write.operation) == 0);
+    rgi_check(array_of(IORING_OP_WRITEV) == from && file_write.count == 4);
+    rgm_package_drop(&package);
+    rgm_file_close(&close, &file);
+    rgi_check(world_do(&world, &close.operation) == 0);
     pair_close(&world, &pair);
     world_close(&world);
 }
@@ -878,6 +945,7 @@ lack_of_memory_is_an_answer(void)
     X(ring_stream, field_b61_shutdown_after_reset)                             \
     X(ring_stream, shutdown_twice_around_a_reset)                              \
     X(ring_stream, urg_17_unready_socket_is_polled)                            \
+    X(ring_stream, vec_09_arrays_reach_the_entry_as_they_are)                  \
     X(ring_stream, cancel_while_polling)                                       \
     X(ring_stream, field_b67_listener_survives)                                \
     X(ring_stream, field_b62_descriptor_that_is_none)                          \

@@ -205,9 +205,10 @@ write_may_wait(int error)
 static enum rgi_verdict
 attempt_write(struct rgm_write *record, struct rgi_attempt *attempt)
 {
+    struct rgi_pieces pieces = rgi_write_next(record, &attempt->place);
     struct msghdr header = {
-        .msg_iov = (struct iovec *)(void *)record->window,
-        .msg_iovlen = rgi_write_window(record, &attempt->place),
+        .msg_iov = (struct iovec *)(uintptr_t)pieces.first,
+        .msg_iovlen = pieces.count,
     };
     ssize_t count = sendmsg(attempt->uses, &header,
                             MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -27,6 +27,7 @@
 #include "base/memory.h"
 #include "capabilities/detach.h"
 #include "capabilities/socket.h"
+#include "capabilities/file.h"
 #include "capabilities/threads/jobs.h"
 
 #define THREADS_DEFAULT 4
@@ -156,7 +157,10 @@ collect_one(struct threads *threads, struct rgm_operation *operation,
     if (operation->kind == RGM_OP_DETACH && attempt->status == 0)
         attempt->status = let_go(threads, operation);
     if (attempt->made >= 0) { /* nothing is, unless it succeeded */
-        rgi_stream_fill(operation, (uint64_t)attempt->made);
+        if (operation->kind == RGM_OP_FILE_OPEN)
+            rgi_file_fill(operation, (uint64_t)attempt->made, attempt->made);
+        else
+            rgi_stream_fill(operation, (uint64_t)attempt->made);
         open_add(threads, attempt->made);
     }
     threads->provider.in_flight--;
@@ -310,6 +314,7 @@ threads_open(const struct rgm_provider_options *options,
              (unsigned)(RGI_PULSE_NS / RGM_NS_PER_MS));
     threads->provider.ops = &threads_ops;
     threads->provider.kinds = THREADS_KINDS;
+    threads->provider.carries_on = true; /* FIL-10 */
     threads->provider.mode = threads->mode;
     threads->bell = options->bell;
     *ret_provider = &threads->provider;

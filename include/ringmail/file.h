@@ -23,8 +23,12 @@
  * read: `end` is set by a read of at least one byte that found none.
  *
  * A write that is answered is in the system's cache and no more; rgm_file_sync
- * makes it durable. An error of write-back is told by the system once and
- * remembered by the handle: every later sync of it says so again.
+ * makes it durable, if it is asked after that answer. An error of write-back is
+ * told by the system once and remembered by the handle: every later sync of it
+ * says so again, until rgm_file_acknowledge.
+ *
+ * Readers and writers that share a file and are closed one by one, and transfers
+ * that are handed over now and collected later, are in file_lane.h.
  *
  * A cancel of a transfer that has reached the disk is too late: its answer is
  * what happened. Beside what each declaration lists, any answer may be what
@@ -33,6 +37,7 @@
  * Thread: owner, unless a declaration says otherwise.
  */
 
+#include <ringmail/job.h>
 #include <ringmail/stream.h>
 
 #ifdef __cplusplus
@@ -45,6 +50,7 @@ struct rgm_file {
     uint8_t append;      /* every write goes to the end */
     uint8_t cursor_busy; /* a transfer or seek that uses the cursor is out */
     uint16_t reserved;
+    int32_t descriptor; /* of the system, as long as it is open */
 };
 
 /* How a file is opened; as the O_ flags of open(2). */
@@ -168,8 +174,9 @@ RGM_API void
 rgm_file_read_lease(struct rgm_file_read *read, struct rgm_file *file,
                     struct rgm_lease *lease, uint64_t offset_bytes);
 
-/* Prepare: read into several pieces, in order, in one call of the system (the
- * pieces' memory is written to although the type says const). */
+/* Prepare: read into several pieces, in order, in one call of the system, of
+ * which at most RGM_VECTORS_MAX (the pieces' memory is written to although the
+ * type says const). With `all` set afterwards in as many as it takes. */
 RGM_API void
 rgm_file_read_vectors(struct rgm_file_read *read, struct rgm_file *file,
                       const struct rgm_vector *vectors, size_t vectors_count,
@@ -233,6 +240,24 @@ struct rgm_file_sync {
 RGM_API void rgm_file_sync(struct rgm_file_sync *sync, struct rgm_file *file);
 RGM_API void
 rgm_file_datasync(struct rgm_file_sync *sync, struct rgm_file *file);
+
+/*
+ * Take note of a remembered error: the next sync asks the system again. What was
+ * written before the error may be lost all the same; write it again first.
+ *
+ * Returns: the error; 0: there was none.
+ */
+RGM_API int rgm_file_acknowledge(struct rgm_file *file);
+
+/*
+ * Write the name of an open file, as the system knows it now, for people: what
+ * an error was about. Always ends the string.
+ *
+ * Returns: its length; -EBADF when the file is not open, -ENOSPC when the room
+ *          is too small, or as readlink(2) of /proc/self/fd, proc(5).
+ */
+RGM_API int rgm_file_name(const struct rgm_file *file, char *ret_text,
+                          size_t size_bytes);
 
 enum rgm_file_kind {
     RGM_FILE_KIND_OTHER,
@@ -345,6 +370,23 @@ RGM_API void rgm_file_advise(struct rgm_file_advise *advise,
                              struct rgm_file *file, enum rgm_file_advice advice,
                              uint64_t offset_bytes, uint64_t length_bytes);
 
+struct rgm_file_job {
+    RGM_JOB_HEAD;
+    struct rgm_file *file;
+    int descriptor; /* for the function, while it runs; not to be closed */
+};
+
+/*
+ * Prepare: run a function on one of the runtime's threads, with the descriptor:
+ * for what there is no operation for, as flock(2), ioctl(2), fsetxattr(2) or
+ * copy_file_range(2). It is a job (job.h) like any other, its fault included;
+ * until it is home the file is in use and not closed.
+ *
+ * Answer: as rgm_job_run; -EBADF when the file is not open.
+ */
+RGM_API void rgm_file_job(struct rgm_file_job *job, struct rgm_file *file,
+                          rgm_job_function *run);
+
 /* Prepare: close. As rgm_stream_close. */
 RGM_API void rgm_file_close(struct rgm_close *close, struct rgm_file *file);
 
@@ -388,7 +430,7 @@ rgm_path_remove_directory(struct rgm_path *path, struct rgm_address where,
 #define RGM_DIRECTORY_ROOM_LEAST 512 /* bytes; one entry of any name fits */
 
 struct rgm_directory_read {
-    RGM_OPERATION_HEAD;
+    RGM_JOB_HEAD;
     struct rgm_file *directory;
     void *memory;
     size_t capacity_bytes;
@@ -405,8 +447,8 @@ struct rgm_directory_read {
  *
  * Answer: 0 with count, or with end; -EINVAL for too little or unaligned room;
  *         -ENOTDIR; -EAGAIN when the cursor is in use.
- * Cost:   there is no ring operation for it: on the ring it is a plain call,
- *         which may wait for the disk.
+ * Cost:   there is no ring operation for it: on the ring one of the runtime's
+ *         threads makes the call (job.h).
  */
 RGM_API void
 rgm_directory_read(struct rgm_directory_read *read, struct rgm_file *directory,

@@ -63,6 +63,14 @@ struct rgm_job {
     uint64_t place[10]; /* the runtime's */
 };
 
+/* Begins a record that is a job and more; all names are the same memory. */
+#define RGM_JOB_HEAD                                                           \
+    union {                                                                    \
+        struct rgm_request request;                                            \
+        struct rgm_operation operation;                                        \
+        struct rgm_job job;                                                    \
+    }
+
 /*
  * Prepare a job; the worker `where` (usually rgm_here(self)) hands it over and
  * gets it back.

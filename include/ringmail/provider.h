@@ -56,6 +56,8 @@ enum rgm_operation_kind {
     RGM_OP_RETIME,
     RGM_OP_TIMEOUT, /* the worker's own, too */
     RGM_OP_SCOPE_CLOSE,
+    RGM_OP_COLLECT, /* likewise: of lanes of files */
+    RGM_OP_LANE_CLOSE,
     RGM_OP_FILE_OPEN,
     RGM_OP_FILE_READ,
     RGM_OP_FILE_WRITE,
@@ -66,7 +68,7 @@ enum rgm_operation_kind {
     RGM_OP_FILE_ALLOCATE,
     RGM_OP_FILE_ADVISE,
     RGM_OP_PATH,
-    RGM_OP_DIRECTORY_READ,
+    RGM_OP_DIRECTORY_READ, /* the runtime's pool, if the provider has it not */
     RGM_OP_PACKET_OPEN,
     RGM_OP_PACKET_READ,
     RGM_OP_PACKET_WRITE,
@@ -81,6 +83,7 @@ enum rgm_operation_kind {
     RGM_OP_READER_CLOSE,
     RGM_OP_JOB, /* the runtime's own: its pool of threads */
     RGM_OP_TIMER, /* the worker's own, too */
+    RGM_OP_FILE_JOB, /* the pool's, too */
     RGM_OP_KINDS_COUNT
 };
 
@@ -211,6 +214,7 @@ struct rgm_provider {
     uint32_t waiting;   /* of those, not yet started for want of room */
     uint32_t serial;    /* of the last operation; the worker counts */
     const char *mode;   /* what it settled on, for people */
+    bool carries_on; /* a transfer nobody wants any more is carried out */
     bool abandoned; /* set by the worker before close: it was forced to end */
 };
 

@@ -18,6 +18,7 @@
 #include <ringmail/detach.h>
 #include <ringmail/end.h>
 #include <ringmail/file.h>
+#include <ringmail/file_lane.h>
 #include <ringmail/identity.h>
 #include <ringmail/job.h>
 #include <ringmail/lease.h>

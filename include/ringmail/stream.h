@@ -132,7 +132,10 @@ struct rgm_vector {
     size_t length_bytes;
 };
 
-#define RGM_WRITE_WINDOW 16 /* vectors handed to the kernel at once */
+/* Vectors handed to the kernel at once: the caller's own array, in batches. It
+ * is laid out anew only while a piece is half done, so many of it at a time. */
+#define RGM_VECTORS_MAX 1024
+#define RGM_WRITE_WINDOW 16
 
 struct rgm_write {
     RGM_OPERATION_HEAD;
