@@ -16,13 +16,16 @@
 
 #include <sys/mman.h>
 
+static uint64_t allocations;
+
+/* A sanitizer has functions of its own in front of these: nothing is counted. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 /* glibc's own names for its functions. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
-
-static uint64_t allocations;
 
 static void
 allocated(void)
@@ -61,6 +64,8 @@ aligned_alloc(size_t alignment, size_t size)
 }
 
 #pragma GCC visibility pop
+
+#endif
 
 /* -------------------------------------------------------------- operations */
 

@@ -256,6 +256,21 @@ pwritev(int fd, const struct iovec *vectors, int count, off_t offset)
     return syscall(SYS_pwritev, fd, vectors, count, offset, 0);
 }
 
+static int message_thread;
+
+static void
+keep_thread(void)
+{
+    __atomic_store_n(&message_thread, (int)syscall(SYS_gettid),
+                     __ATOMIC_SEQ_CST);
+}
+
+int
+shim_message_thread(void)
+{
+    return LOOK(message_thread);
+}
+
 static unsigned message_receives;
 
 unsigned
@@ -268,6 +283,7 @@ ssize_t
 recvmsg(int fd, struct msghdr *message, int flags)
 {
     ADD(message_receives);
+    keep_thread();
     return syscall(SYS_recvmsg, fd, message, flags);
 }
 
@@ -279,6 +295,7 @@ sendmsg(int fd, const struct msghdr *message, int flags)
     if ((flags & MSG_NOSIGNAL) == 0)
         ADD(sends_with_signal);
     keep_vectors(message->msg_iov);
+    keep_thread();
     return syscall(SYS_sendmsg, fd, message, flags);
 }
 

@@ -42,6 +42,9 @@ unsigned shim_syncs(void);
 /* Calls of recvmsg. */
 unsigned shim_message_receives(void);
 
+/* The thread of the last recvmsg or sendmsg, as gettid(2). */
+int shim_message_thread(void);
+
 /* sendmsg calls that would have raised SIGPIPE. */
 unsigned shim_sends_with_signal(void);
 

@@ -4,6 +4,9 @@
 
 #include "conformance/threads_cases.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "conformance/scratch.h"
 #include "conformance/shim.h"
 
@@ -77,6 +80,71 @@ field_b61_interrupted_call_is_made_again(struct stage *stage)
     rgi_check(stage_run(stage, &read) == 0);
     rgi_check(shim_receive_failed());
     rgi_check(read.op.count == 1 && byte == 'x');
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+/* ------------------------------------------------------------- in our hands */
+
+STEP(moment_step, rgm_await);
+
+/* A try in the puppet's delivery; the memory is of its stack. */
+struct borrowed {
+    struct rgm_stream *stream;
+    bool writes;
+    int status;
+    size_t count;
+    bool mine; /* the call was made by the thread that asked for it */
+};
+
+static void
+borrow(struct puppet *puppet, void *argument)
+{
+    struct borrowed *borrowed = argument;
+    char byte = 'w';
+    bool end;
+
+    if (borrowed->writes)
+        borrowed->status = rgm_stream_try_write(puppet, borrowed->stream,
+                                                &byte, 1, 0, &borrowed->count);
+    else
+        borrowed->status =
+            rgm_stream_try_read(puppet, borrowed->stream, &byte, 1, 0,
+                                &borrowed->count, &end);
+    borrowed->mine = shim_message_thread() == (int)syscall(SYS_gettid);
+}
+
+void
+dir_06_borrowed_calls_are_made_by_whoever_asks(struct stage *stage)
+{
+    struct borrowed borrowed = {0};
+    struct moment_step moment = {0};
+    struct rgm_stream near;
+    unsigned receives;
+    char byte = 0;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    borrowed.stream = &near;
+    stage_do(stage, borrow, &borrowed);
+    rgi_check(borrowed.status == -EAGAIN && borrowed.mine);
+    rgm_socket_await(&moment.op, &near.socket, RGM_READABLE);
+    receives = shim_message_receives();
+    stage_begin(stage, &moment);
+    (void)stage_counters(stage); /* pulses pass, and read nothing */
+    rgi_check(stage_is_out(stage, &moment));
+    peer_send(peer, "r", 1);
+    rgi_check(stage_end(stage, &moment) == 0);
+    rgi_check(shim_message_receives() == receives);
+    stage_do(stage, borrow, &borrowed);
+    rgi_check(borrowed.status == 0 && borrowed.count == 1 && borrowed.mine);
+    borrowed.writes = true;
+    stage_do(stage, borrow, &borrowed);
+    rgi_check(borrowed.status == 0 && borrowed.count == 1 && borrowed.mine);
+    peer_receive(peer, &byte, 1);
+    rgi_check(byte == 'w');
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);
     stage_close(stage);

@@ -8,6 +8,7 @@
 #include "conformance/harness.h"
 
 #define THREADS_CASES(X, suite)                                                \
+    X(suite, dir_06_borrowed_calls_are_made_by_whoever_asks)                   \
     X(suite, dir_07_closing_lets_the_application_clean_up_first)               \
     X(suite, dir_10_no_operation_costs_an_allocation)                          \
     X(suite, opl_03_all_is_kept_until_the_call_has_returned)                   \
