@@ -111,19 +111,22 @@ place_take(struct rgm_worker *worker, struct rgm_timer *timer)
     return 0;
 }
 
-/* The timer is at home, or ours. */
-static void
+/* The timer is at home, or ours. Returns: 0, or -EBUSY while a copy waits. */
+static int
 place_give(struct rgm_worker *worker, struct rgm_timer *timer)
 {
     struct rgi_timer_place_entry *entry = place_of(worker, timer);
 
+    if (entry != NULL && entry->waiting)
+        return -EBUSY;
     timer->owner.bits = 0;
     if (entry == NULL)
-        return;
+        return 0;
     entry->used = false;
     entry->next_free = worker->timer_places.first_free;
     worker->timer_places.first_free = timer->place + 1;
     worker->timers_held--;
+    return 0;
 }
 
 /* ---- waits ---- */
@@ -160,11 +163,12 @@ int
 rgi_timer_start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
     struct rgm_timer *timer = timer_of(operation);
+    int status;
 
     if (!timer->releases)
         return wait_start(worker, timer);
-    place_give(worker, timer);
-    return 1; /* done */
+    status = place_give(worker, timer);
+    return status != 0 ? status : 1; /* done */
 }
 
 void
@@ -257,7 +261,7 @@ drop(struct rgm_worker *worker, struct rgm_timer *timer)
     if (rgm_address_worker(timer->owner) != worker->number)
         return drop_far(worker, timer);
     if (rgi_address_generation(timer->owner) == worker->identity)
-        place_give(worker, timer);
+        return place_give(worker, timer);
     timer->owner.bits = 0;
     return 0;
 }

@@ -232,6 +232,9 @@ tmr_02_one_wait_at_a_time(struct stage *stage)
     rgi_check(rgm_timer_wait(&timer.op, HERE, 0) == -EBUSY);
     rgi_check(rgm_timer_release(&timer.op) == -EBUSY);
     rgi_check(wait_on(stage, 0, &copy, now_ns()) == -EBUSY);
+    rgi_check(rgm_timer_release(&copy.op) == 0);
+    stage_begin(stage, &copy);
+    rgi_check(stage_end(stage, &copy) == -EBUSY && places(stage) == 1);
     cancel(stage, &timer);
     rgi_check(wait_on(stage, 0, &copy, now_ns()) == 0);
     release_on(stage, 0, &timer);
