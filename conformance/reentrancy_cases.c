@@ -572,8 +572,10 @@ trigger(struct scene *scene, int *peers)
     case ON_ACCEPT:
         peers[2] = peer_connect(&scene->endpoint);
         break;
-    case IN_WITHDRAWN:
-        tell(scene, KEEP_ME);
+    case IN_WITHDRAWN: /* an ask may expire before it is kept: once more */
+        do
+            tell(scene, KEEP_ME);
+        while (__atomic_load_n(&scene->acted, __ATOMIC_SEQ_CST) == 0);
         break;
     case IN_RETIRING:
         rgi_check(rgm_runtime_resize(scene->stage->runtime, 1) == 0);
