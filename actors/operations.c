@@ -26,6 +26,7 @@
 
 #include "capabilities/detach.h"
 #include "capabilities/operation.h"
+#include "capabilities/stream.h"
 
 #define LATE_NS RGM_NS_PER_MS
 
@@ -170,6 +171,9 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_detach_of(operation)->detached.origin = rgi_origin(worker->runtime);
     if (worker->failure != 0)
         return worker->failure;
+    if (operation->kind == RGM_OP_READ_POOLED &&
+        rgi_read_pooled_of(operation)->pool == NULL)
+        return rgi_storage_start(worker, operation);
     return rgi_operation_start(operation, worker->provider);
 }
 

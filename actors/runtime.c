@@ -22,6 +22,8 @@
 #include "actors/names.h"
 #include "actors/runtime.h"
 
+#include <ringmail/lease.h>
+
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,6 +50,9 @@ __thread struct rgm_worker *rgi_current
 #define LENT_SLOTS_MAX 65536u
 #define DEFAULT_CLEANUPS 65536u
 #define CLEANUPS_MAX (UINT32_C(1) << 20)
+#define DEFAULT_READ_SLOTS 64u
+#define DEFAULT_READ_SLOT_BYTES 16384u
+#define READ_SLOT_BYTES_MAX (UINT32_C(1) << 30)
 
 static int
 options_check(const struct rgm_runtime_options *options)
@@ -64,6 +69,8 @@ options_check(const struct rgm_runtime_options *options)
         options->jobs_max > RGM_JOBS_MAX ||
         options->cleanups_max > CLEANUPS_MAX ||
         options->timers_max > RGM_TIMERS_MAX ||
+        options->read_slots > RGM_POOL_SLOTS_MAX ||
+        options->read_slot_bytes > READ_SLOT_BYTES_MAX ||
         (options->spin_us > 1000000 && options->spin_us != RGM_SPIN_OFF))
         return -EINVAL;
     return 0;
@@ -91,6 +98,8 @@ options_complete(struct rgm_runtime_options *options, uint32_t cpus)
     DEFAULT(jobs_max, RGM_JOBS_DEFAULT);
     DEFAULT(cleanups_max, DEFAULT_CLEANUPS);
     DEFAULT(timers_max, RGM_TIMERS_DEFAULT);
+    DEFAULT(read_slots, DEFAULT_READ_SLOTS);
+    DEFAULT(read_slot_bytes, DEFAULT_READ_SLOT_BYTES);
     if (options->spin_us == RGM_SPIN_OFF || rgi_baton != NULL)
         options->spin_us = 0;
     if (rgi_baton != NULL)
@@ -526,6 +535,7 @@ rgi_worker_live(struct rgm_worker *worker)
     if (worker->provider != NULL)
         runtime->provider->close(worker->provider);
     worker->provider = NULL;
+    rgi_storage_close(worker);
     rgi_current = NULL;
     rgi_report_ended(runtime);
     if (worker->retiring || worker->dedicated)

@@ -328,6 +328,9 @@ struct rgm_worker {
     uint32_t kept_free;
     uint32_t kept_count;
 
+    /* storage.c */
+    struct rgm_pool *storage; /* of reads that name none; NULL: none yet */
+
     /* drop.c */
     struct rgm_actor janitor; /* asks for what nobody else is left to ask */
     uint32_t cleanups_out;    /* that nobody waits for */
@@ -1133,6 +1136,14 @@ int rgi_guest_spawn(struct rgm_worker *guest, uint32_t number,
                     const struct rgm_behaviour *behaviour,
                     const void *argument, struct rgm_message *watch,
                     struct rgm_address *ret_address);
+
+/* ---- storage.c ---- */
+
+/* Start a read that names no pool. Returns: as of a start; -ENOMEM. */
+int rgi_storage_start(struct rgm_worker *worker,
+                      struct rgm_operation *operation);
+/* The provider is closed. */
+void rgi_storage_close(struct rgm_worker *worker);
 
 /* ---- drop.c ---- */
 

@@ -155,5 +155,10 @@ rgi_operation_home(struct rgm_operation *operation)
     /* Only now: no ring is being reaped, and a release may be anybody's. */
     if (operation->kind == RGM_OP_WRITE)
         rgm_view_drop(&rgi_write_of(operation)->owned);
+    if (operation->kind == RGM_OP_READ_POOLED &&
+        rgi_read_pooled_of(operation)->unnamed) {
+        rgi_read_pooled_of(operation)->unnamed = false;
+        rgi_read_pooled_of(operation)->pool = NULL; /* as it was asked */
+    }
     rgi_file_home(operation);
 }

@@ -199,7 +199,6 @@ rgm_stream_read_pooled(struct rgm_read_pooled *read, struct rgm_stream *stream,
                SOCKET_OF(stream));
     read->stream = stream;
     read->pool = pool;
-    refuse_if(&read->operation, pool == NULL);
 }
 
 void
@@ -385,6 +384,14 @@ is_the_last(const struct rgm_operation *operation)
     return operation->kind == RGM_OP_CLOSE || operation->kind == RGM_OP_DETACH;
 }
 
+/* Its worker gives it a pool when it names none. */
+static bool
+reads_nowhere(const struct rgm_operation *operation)
+{
+    return ((const struct rgm_read_pooled *)(const void *)operation)->pool ==
+           NULL;
+}
+
 static int
 admit_used(const struct rgm_operation *operation,
            const struct rgm_socket *socket)
@@ -396,6 +403,8 @@ admit_used(const struct rgm_operation *operation,
         return -EBADF;
     if (wants != 0 && socket->kind != wants)
         return -EBADF;
+    if (operation->kind == RGM_OP_READ_POOLED && reads_nowhere(operation))
+        return -EINVAL;
     if (is_the_last(operation) && socket->busy > 0)
         return -EBUSY;
     return 0;

@@ -211,8 +211,6 @@ missing_objects_are_invalid(void)
     REFUSED(&r.connect, -EINVAL);
     rgm_stream_read(&r.read, NULL, &r, 1);
     REFUSED(&r.read, -EINVAL);
-    rgm_stream_read_pooled(&r.read_pooled, &stream, NULL);
-    REFUSED(&r.read_pooled, -EINVAL);
     rgm_stream_write(&r.write, NULL, &r, 1);
     REFUSED(&r.write, -EINVAL);
     rgm_stream_shutdown(&r.shutdown, NULL);

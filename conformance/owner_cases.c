@@ -149,6 +149,101 @@ buf_07_nothing_of_a_stream_tells_its_condition(struct stage *stage)
     stage_close(stage);
 }
 
+/* ------------------------------------------------------------ whose storage */
+
+static uint64_t
+pools_made(struct stage *stage)
+{
+    return stage_counters(stage).read_pools;
+}
+
+/* Reads what the peer says into `pool`. */
+static void
+reads_into(struct stage *stage, struct rgm_stream *near, int peer,
+           struct rgm_pool *pool)
+{
+    struct rgm_read_pooled read;
+
+    peer_send(peer, "abc", 3);
+    rgm_stream_read_pooled(&read, near, pool);
+    rgi_check(rgm_call(stage->runtime, &read) == 0);
+    rgi_check(read.count == 3 && memcmp(read.lease.data, "abc", 3) == 0);
+    rgi_check(read.pool == pool && !read.unnamed);
+    rgi_check(pool == NULL || rgm_pool_free_count(pool) < 4);
+    rgi_check(rgm_lease_drop(&read.lease) == 0);
+}
+
+void
+bpl_17_a_pool_is_made_by_the_first_read_that_needs_it(struct stage *stage)
+{
+    struct rgm_pool *shared = pool_of(4, 64);
+    struct rgm_read_pooled pooled;
+    struct rgm_stream near, closed = {0};
+    char bytes[3];
+    int peer;
+
+    stage->options.workers = 2;
+    stage->options.read_slots = 2;
+    stage->options.read_slot_bytes = 100;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    for (int i = 0; i < 10; i++) { /* borrowed, and shared: none is made */
+        peer_send(peer, "abc", 3);
+        stage_read_all(stage, &near, bytes, 3);
+        reads_into(stage, &near, peer, shared);
+    }
+    rgm_stream_read_pooled(&pooled, &closed, NULL);
+    rgi_check(rgm_call(stage->runtime, &pooled) == -EBADF);
+    rgi_check(pools_made(stage) == 0);
+    for (int i = 0; i < 10; i++)
+        reads_into(stage, &near, peer, NULL);
+    rgi_check(pools_made(stage) == 1); /* one worker's, once */
+    reads_into(stage, &near, peer, shared);
+    rgi_check(pools_made(stage) == 1);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgi_check(rgm_pool_free_count(shared) == 4);
+    rgm_pool_destroy(shared);
+}
+
+/* As large as was asked for, waited for when it is empty, and valid when the
+ * runtime is gone. */
+void
+bpl_17_what_is_leased_outlives_its_worker(struct stage *stage)
+{
+    struct pooled_step reads[3] = {0};
+    struct rgm_stream near;
+    char out[300];
+    int peer;
+
+    stage->options.read_slots = 2;
+    stage->options.read_slot_bytes = 100;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    pattern_fill(out, sizeof(out), 0);
+    peer_send(peer, out, sizeof(out));
+    for (int i = 0; i < 3; i++) {
+        rgm_stream_read_pooled(&reads[i].op, &near, NULL);
+        stage_begin(stage, &reads[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        rgi_check(stage_end(stage, &reads[i]) == 0);
+        rgi_check(reads[i].op.count == 100 && reads[i].op.pool == NULL);
+    }
+    (void)stage_counters(stage);
+    rgi_check(stage_is_out(stage, &reads[2])); /* there are two */
+    rgi_check(rgm_lease_drop(&reads[0].op.lease) == 0);
+    rgi_check(stage_end(stage, &reads[2]) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgi_check(pattern_holds(reads[1].op.lease.data, 100, 100));
+    rgi_check(pattern_holds(reads[2].op.lease.data, 100, 200));
+    rgi_check(rgm_lease_drop(&reads[1].op.lease) == 0);
+    rgi_check(rgm_lease_drop(&reads[2].op.lease) == 0);
+}
+
 /* -------------------------------------------------------- looked at too late */
 
 enum { PLACES = 4, PIECES = 20 };

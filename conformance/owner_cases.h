@@ -9,6 +9,8 @@
 #define OWNER_CASES(X, suite)                                                  \
     X(suite, buf_07_nothing_of_a_file_asks_nobody)                             \
     X(suite, buf_07_nothing_of_a_stream_tells_its_condition)                   \
+    X(suite, bpl_17_a_pool_is_made_by_the_first_read_that_needs_it)            \
+    X(suite, bpl_17_what_is_leased_outlives_its_worker)                        \
     X(suite, field_b46_what_is_said_early_is_read_late)
 
 OWNER_CASES(CONFORM_DECLARE, owner)

@@ -12,6 +12,7 @@
 #include "conformance/crowd_cases.h"
 #include "conformance/ending_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/owner_cases.h"
 #include "conformance/pooled_cases.h"
 #include "conformance/shutdown_cases.h"
 #include "conformance/stream_cases.h"
@@ -106,6 +107,9 @@
     X(scripted_stream, field_b73_either_descriptor_mode)                       \
     X(scripted_stream, field_b74_no_signal_from_any_send)                      \
     X(scripted_crowd, opl_23_one_source_of_a_protocol)                         \
+    X(scripted_owner, buf_07_nothing_of_a_stream_tells_its_condition)          \
+    X(scripted_owner, bpl_17_a_pool_is_made_by_the_first_read_that_needs_it)   \
+    X(scripted_owner, bpl_17_what_is_leased_outlives_its_worker)               \
     X(scripted_clock, clk_01_time_never_steps_back)                            \
     X(scripted_clock, clk_04_sleep_counts_from_the_ask)                        \
     X(scripted_clock, clk_05_what_wins_when_both_have_come)                    \

@@ -42,6 +42,7 @@
     X(moved, "actors that moved to another worker")                           \
     X(drained, "times it ran empty, since a wait for that was first asked")     \
     X(pool_waits, "reads that waited for a pool slot")                        \
+    X(read_pools, "pools made for reads that name none")                      \
     X(acquire_waits, "acquires that waited for a pool slot")                  \
     X(pool_recalls, "times lent slots were taken back for others")            \
     X(longest_handler_ns, "longest single delivery, when measured")           \

@@ -72,6 +72,11 @@ struct rgm_runtime_options {
     /* Clean-up without an answer (rgm_stream_drop, rgm_submit_cleanup) that may
      * be out at once, on each worker. Default 65,536, up to 2^20. */
     uint32_t cleanups_max;
+    /* Of the pool a worker makes for reads that name none (stream.h), when the
+     * first of them begins: slots, default 64, up to 2^20, of so many bytes each,
+     * default 16,384, up to 2^30. */
+    uint32_t read_slots;
+    uint32_t read_slot_bytes;
     /* For programs under development. Told that actors wait for each other: each
      * of them has nothing out but asks that others of them keep, and their
      * workers sleep, so only somebody else could still end that. Asks with a

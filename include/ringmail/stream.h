@@ -124,6 +124,7 @@ struct rgm_read_pooled {
     struct rgm_lease lease; /* when home: the bytes, or inactive */
     size_t count;
     bool end;
+    bool unnamed; /* the worker's: it is read into the worker's own */
 };
 
 /* One piece of memory to write; the layout of struct iovec. */
@@ -231,7 +232,10 @@ RGM_API void rgm_stream_connect(struct rgm_connect *connect,
  *         over a lease when count > 0; it is yours to freeze or drop.
  * Answer: 0 with count and end; -ECONNRESET and the like; -ECANCELED with
  *         nothing read; -EBADF when the stream is not open.
- *         A pool without a free slot makes the read wait.
+ *         A pool without a free slot makes the read wait. Without a pool (NULL)
+ *         it is read into one of the stream's worker, which is made with the first
+ *         such read (read_slots of the runtime's options); -ENOMEM when it cannot
+ *         be. What is leased of it may outlive the worker.
  */
 RGM_API void rgm_stream_read(struct rgm_read *read, struct rgm_stream *stream,
                              void *memory, size_t capacity_bytes);
