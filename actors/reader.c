@@ -514,7 +514,7 @@ rgm_input_open(struct rgm_actor *self, struct rgm_stream *stream,
 
     rgi_assert(rgi_is_owner(worker));
     if (worker->is_guest || stream == NULL || options == NULL ||
-        options->pool == NULL || options->window > RGM_READER_WINDOW_MAX)
+        options->window > RGM_READER_WINDOW_MAX)
         return -EINVAL;
     status = rgi_transfer_check(worker, &stream->socket);
     if (status == -EBADF && stream->socket.open == 1)

@@ -131,7 +131,6 @@ srd_01_opening_a_reader_does_nothing(struct stage *stage)
     rgi_check(reader_drop(stage, &reader) == 0);
     rgi_check(reader_drop(stage, &reader) == 0); /* not open: nothing */
     rgi_check(reader_open(stage, &none, pool, 0, &reader) == -EBADF);
-    rgi_check(reader_open(stage, &near, NULL, 0, &reader) == -EINVAL);
     rgi_check(reader_open(stage, &near, pool, RGM_READER_WINDOW_MAX + 1,
                           &reader) == -EINVAL);
     rgi_check(reader_open(stage, (struct rgm_stream *)(void *)&stage->listener,
@@ -147,6 +146,32 @@ srd_01_opening_a_reader_does_nothing(struct stage *stage)
               0);
     expect_text(stage, &reader, "x");
     end(stage, &near, &reader, peer, pool, 2);
+}
+
+/* A reader that was given no pool has none before its first piece. */
+void
+bpl_17_a_reader_without_a_pool_gets_one_when_it_reads(struct stage *stage)
+{
+    struct rgm_reader reader;
+    struct rgm_stream near;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgi_check(reader_open(stage, &near, NULL, 0, &reader) == 0);
+    rgi_check(stage_counters(stage).read_pools == 0);
+    peer_send(peer, "piece", 5);
+    expect_text(stage, &reader, "piece");
+    rgi_check(stage_counters(stage).read_pools == 1);
+    peer_send(peer, "another", 7);
+    expect_text(stage, &reader, "another");
+    rgi_check(stage_counters(stage).read_pools == 1);
+    rgi_check(reader_drop(stage, &reader) == 0);
+    while (stage_busy(stage, &near) > 0)
+        (void)stage_counters(stage);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
 }
 
 void

@@ -8,6 +8,7 @@
 
 #define READER_CASES(X, suite)                                                 \
     X(suite, srd_01_opening_a_reader_does_nothing)                             \
+    X(suite, bpl_17_a_reader_without_a_pool_gets_one_when_it_reads)            \
     X(suite, srd_02_piece_then_end_and_end_again)                              \
     X(suite, srd_10_urgent_data_stalls_nobody)                                 \
     X(suite, srd_11_reads_cross_urgent_marks)                                  \

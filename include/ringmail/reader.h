@@ -48,7 +48,8 @@ struct rgm_reader {
 };
 
 struct rgm_reader_options {
-    struct rgm_pool *pool; /* of the pieces; outlives the reader */
+    struct rgm_pool *pool; /* of the pieces; outlives the reader. NULL: one of
+                              the worker's, made with the first piece */
     uint32_t window; /* pieces received ahead, from the first request on; 0:
                         none, at most RGM_READER_WINDOW_MAX */
 };
@@ -85,7 +86,7 @@ struct rgm_reader_close {
  * Thread:  owner, on the stream's worker.
  * Owns:    *ret_reader is the caller's to drop, before the stream is closed.
  * Returns: 0
- *          -EINVAL  no stream socket; no pool; a window that is too large; the
+ *          -EINVAL  no stream socket; a window that is too large; the
  *                   caller is a guest; or the handle is of another runtime
  *          -EXDEV   the stream is of another worker
  *          -EBADF   it is not open
