@@ -63,7 +63,6 @@
     X(scripted_lifecycle, opl_18_checks_come_before_the_first_attempt)         \
     X(scripted_lifecycle, opl_19_blocking_wait_on_a_worker_is_refused)         \
     X(scripted_lifecycle, opl_21_runtime_outlives_its_handles)                 \
-    X(scripted_lifecycle, opl_22_no_allocation_and_one_indirect_call)          \
     X(scripted_lifecycle, opl_24_used_by_eight_threads_at_once)                \
     X(scripted_lifecycle, can_06_cancel_says_nothing_about_the_end)            \
     X(scripted_lifecycle, can_14_cancelled_scope_submits_nothing)              \
@@ -76,7 +75,6 @@
     X(scripted_pooled, bpl_09_one_byte_view_holds_the_slot)                    \
     X(scripted_pooled, bpl_10_write_keeps_its_slot_until_it_is_over)           \
     X(scripted_pooled, bpl_23_frames_are_views_and_tails_are_copied)           \
-    X(scripted_pooled, buf_05_owner_is_released_once_and_afterwards)           \
     X(scripted_pooled, buf_05_owner_outlives_its_asker)                        \
     X(scripted_pooled, swr_13_slot_is_home_with_the_answer)                    \
     X(scripted_pooled, slot_freed_on_one_worker_feeds_another)                 \
@@ -95,7 +93,6 @@
     X(scripted_stream, swr_04_accepted_write_goes_on_by_itself)                \
     X(scripted_stream, swr_07_empty_write_is_a_success)                        \
     X(scripted_stream, swr_21_write_all_gets_through_a_small_buffer)           \
-    X(scripted_stream, swr_22_two_writers_keep_their_own_order)                \
     X(scripted_stream, vec_06_vectors_stay_as_they_were)                       \
     X(scripted_stream, many_vectors_are_one_write)                             \
     X(scripted_stream, some_is_one_short_transfer)                             \
@@ -104,7 +101,6 @@
     X(scripted_stream, reset_is_an_error_with_its_number)                      \
     X(scripted_stream, field_b61_shutdown_after_a_reset)                       \
     X(scripted_stream, field_b71_half_closed_and_drained)                      \
-    X(scripted_stream, field_b73_either_descriptor_mode)                       \
     X(scripted_stream, field_b74_no_signal_from_any_send)                      \
     X(scripted_crowd, opl_23_one_source_of_a_protocol)                         \
     X(scripted_owner, buf_07_nothing_of_a_stream_tells_its_condition)          \
