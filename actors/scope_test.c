@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include <ringmail/deadline.h>
 #include <ringmail/scope.h>
 
 #include "actors/rig.h"
@@ -892,10 +893,70 @@ can_13_protected_work_ends_as_it_does_and_the_hook_runs_once(void)
     }
 }
 
+/* ------------------------------------------------------- asks of other actors */
+
+struct kept {
+    struct script keeper;
+    struct rgm_scope scope;
+    struct question question;
+    unsigned answers;
+    int status;
+};
+
+/* Whoever keeps it cancels the scope it was asked in, from wherever he is. */
+static void
+keep_and_cancel(struct robot *self, struct question *question)
+{
+    struct kept *kept = question->about;
+
+    rgi_check(rgm_keep(self, question, &self->token) == 0);
+    rgi_check(rgm_scope_cancel(&kept->scope) == 1);
+}
+
+RGM_ANSWER(robot, question, kept_told);
+
+static void
+kept_told(struct robot *self, struct question *question)
+{
+    struct kept *kept = test_of(self);
+
+    kept->status = rgm_status(question);
+    kept->answers++;
+    rgm_runtime_stop(self->actor.worker->runtime);
+}
+
+static void
+ask_in_a_scope(struct robot *self)
+{
+    struct kept *kept = test_of(self);
+    uint32_t last = rgm_workers_count(&self->actor) - 1;
+
+    rgi_check(rgm_scope_open(self, &kept->scope, NULL) == 0);
+    question_prepare(&kept->question,
+                     robot_spawn_on(self, last, &kept->keeper));
+    kept->question.about = kept;
+    rgm_in_scope(&kept->question, &kept->scope);
+    rgm_expire_after(&kept->question, 3600 * RGM_NS_PER_S);
+    rgm_ask(self, &kept->question, RGM_REPLY(robot, question, kept_told));
+}
+
+static void
+an_ask_of_another_actor_ends_with_its_scope(void)
+{
+    for (uint32_t workers = 1; workers <= 2; workers++) {
+        struct kept kept = {.keeper = {.question = keep_and_cancel}};
+        struct script root = {.started = ask_in_a_scope, .test = &kept};
+
+        rig_run(workers, &root);
+        rgi_check(kept.answers == 1 && kept.status == -ECANCELED);
+    }
+}
+
 #define CASES(X)                                                               \
     X(scope, can_01_the_first_of_eight_threads_is_told_so)                     \
     X(scope, can_02_a_cancel_reaches_what_is_under_it_and_nothing_else)        \
     X(scope, can_02_a_cancel_reaches_other_workers_though_the_middle_is_closed) \
+    X(scope, an_ask_of_another_actor_ends_with_its_scope)                      \
     X(scope, can_03_what_is_under_a_cancelled_scope_starts_cancelled)          \
     X(scope, can_04_a_close_cancels_nothing_and_the_root_still_reaches_the_leaf) \
     X(scope, can_05_the_one_that_is_never_cancelled)                           \
