@@ -151,7 +151,7 @@ cnf_16_file_owners_come_back(struct stage *stage)
     rgi_check(rgm_lease_drop(&read.lease) == 0);
     rgi_check(rgm_pool_free_count(pool) == 1);
     play_close(stage, &play);
-    rgm_pool_close(pool);
+    rgm_pool_destroy(pool);
 }
 
 void
