@@ -46,7 +46,7 @@ def lists_of(folder):
 
 def is_of_one(name):
     """A list of one provider's own cases."""
-    return name.endswith(("ring", "threads"))
+    return not {"ring", "threads"}.isdisjoint(name.split("_"))
 
 
 def results_of(folders):
