@@ -115,12 +115,19 @@ def test_sources():
 
 
 def text_with_lists(path):
-    """A test's source and the headers that may have its list of cases."""
-    text = read(path)
-    for header in re.findall(r'#include "([^"]+)"', text):
-        if os.path.exists(os.path.join(ROOT, header)):
-            text += read(header)
-    return text
+    """A test's source and the headers that may have its list of cases, also
+    those that a list of all lists includes; its suites by their full names."""
+    text, looked = read(path), set()
+    for _ in range(2):
+        for header in re.findall(r'#include "([^"]+)"', text):
+            if header not in looked and \
+                    os.path.exists(os.path.join(ROOT, header)):
+                looked.add(header)
+                text += read(header)
+    providers = set(re.findall(r"_ALL_CASES\(X,\s*(\w+)\)", text)) - \
+        {"provider"}
+    return text + "".join(text.replace("provider##", provider)
+                          for provider in providers)
 
 
 def case_is_listed(text, case):
