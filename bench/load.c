@@ -3,7 +3,7 @@
 /*
  * load.c - how many requests does a TCP server answer, how fast, at what cost?
  *
- *     bench_load -m echo|ping|set|get -p PORT [-c CONNECTIONS] [-d DEPTH]
+ *     bench_load -m echo|ping|set|get|http -p PORT [-c CONNECTIONS] [-d DEPTH]
  *                [-s SIZE_BYTES] [-t MILLISECONDS] [-k KEYS] [-S SERVER_PID]
  *                [-C CORE] [-x] -n SERIES
  *
@@ -192,6 +192,9 @@ make_command(const char *command, const char *value)
     else if (strcmp(command, "get") == 0)
         length = snprintf(request, capacity,
                           "*2\r\n$3\r\nGET\r\n$16\r\nkey:000000000000\r\n");
+    else if (strcmp(command, "http") == 0)
+        length = snprintf(request, capacity,
+                          "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     else
         bench_fail(command, EINVAL);
     request_bytes = (uint64_t)length;

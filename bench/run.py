@@ -174,7 +174,7 @@ class Run:
     def start(self, server):
         port = self.free_port()
         words = [self.command(server.words[0])] + \
-            [w.format(port=port) for w in server.words[1:]]
+            [self.command(w.format(port=port)) for w in server.words[1:]]
         errors = tempfile.TemporaryFile()
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

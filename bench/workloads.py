@@ -70,11 +70,19 @@ LOADS = [
     Load("W5", "set16", ["-m", "set", "-c", "50", "-s", "3", "-d", "16"]),
     Load("W5", "get", ["-m", "get", "-c", "50", "-s", "3"]),
     Load("W5", "get16", ["-m", "get", "-c", "50", "-s", "3", "-d", "16"], True),
+    Load("W6", "http", ["-m", "http", "-c", "64"]),
+    Load("W6", "http16", ["-m", "http", "-c", "64", "-d", "16"]),
 ]
 LOAD_MS = 300
 
 ECHO = ("c50", "c50d16")
+HTTP = ("http", "http16")
 KV = ("set", "set16", "get", "get16")
+
+# What nginx says to the request of bench_load, which has 35 bytes.
+HELLO = (r"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\n"
+         r"Date: Sun, 29 Nov 2026 14:24:16 GMT\r\nContent-Type: text/plain\r\n"
+         r"Content-Length: 6\r\nConnection: keep-alive\r\n\r\nhello\n")
 
 SERVERS = [
     Server("limit", ["@bench_server_limit", "{port}"], ECHO),
@@ -89,6 +97,10 @@ SERVERS = [
                      "--save", "", "--appendonly", "no"], KV),
     Server("ours", ["@ringmail-kv", "--port", "{port}", "--bind", "127.0.0.1",
                     "--workers", "1"], KV),
+    Server("limit", ["@bench_server_limit", "{port}", "35", HELLO], HTTP),
+    Server("nginx", ["@bench_server_nginx", "{port}"], HTTP),
+    Server("ours", ["@static_http", "--port", "{port}", "--workers", "1",
+                    "@bench_www"], HTTP),
 ]
 
 # A round of a load with 50 connections in which some server was less busy than
@@ -191,6 +203,14 @@ RATIOS = [
           *served("set", "cpu", "redis"), "<=", None, 0.9),
     Ratio("w5-get-redis", "W5", "GET -P 1, CPU / redis",
           *served("get", "cpu", "redis"), "<=", None, 0.9),
+    Ratio("w6-limit", "W6", "HTTP, CPU per request / limit",
+          *served("http", "cpu", "limit"), "<=", 1.15, 1.15),
+    Ratio("w6-nginx", "W6", "HTTP, CPU per request / nginx",
+          *served("http", "cpu", "nginx"), "<=", 0.92, 0.92),
+    Ratio("w6-deep-limit", "W6", "HTTP, 16 pipelined, CPU / limit",
+          *served("http16", "cpu", "limit"), "<=", None, 1.5),
+    Ratio("w6-deep-nginx", "W6", "HTTP, 16 pipelined, requests/s / nginx",
+          *served("http16", "rps", "nginx"), ">=", 8, 8),
     Ratio("move-reply", "MOVE", "longest reply while keys move / before",
           [("MOVE reshard", "reply_moving")],
           [("MOVE reshard", "reply_before")], "<=", None, None),
