@@ -28,6 +28,7 @@
 #include "conformance/dedicated_cases.h"
 #include "conformance/detach_cases.h"
 #include "conformance/ending_cases.h"
+#include "conformance/endurance_cases.h"
 #include "conformance/file_base_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/file_lane_cases.h"
@@ -63,6 +64,7 @@
     DEDICATED_CASES(X, provider##_dedicated)                                   \
     DETACH_CASES(X, provider##_detach)                                         \
     ENDING_CASES(X, provider##_ending)                                         \
+    ENDURANCE_CASES(X, provider##_endurance)                                   \
     FILE_BASE_CASES(X, provider##_file_base)                                   \
     FILE_CASES(X, provider##_file)                                             \
     FILE_LANE_CASES(X, provider##_file_lane)                                   \

@@ -101,9 +101,9 @@ echo_round_trips_allocate_nothing(struct stage *stage)
 
 /* Each has sent something and is sent something when half of them reset. */
 void
-half_of_a_thousand_reset_and_the_others_go_on(struct stage *stage)
+half_of_a_crowd_reset_and_the_others_go_on(struct stage *stage)
 {
-    uint32_t count = hall_descriptors(1000);
+    uint32_t count = hall_descriptors(rgi_scale_is_full() ? 10000 : 1000);
     int *peers = calloc(count, sizeof(*peers));
     struct hall hall;
     char bytes[HALL_BUFFER_BYTES];

@@ -9,7 +9,7 @@
 #define CROWD_CASES(X, suite)                                                  \
     X(suite, opl_23_one_source_of_a_protocol)                                  \
     X(suite, echo_round_trips_allocate_nothing)                                \
-    X(suite, half_of_a_thousand_reset_and_the_others_go_on)                    \
+    X(suite, half_of_a_crowd_reset_and_the_others_go_on)                       \
     X(suite, short_transfers_everywhere)                                       \
     X(suite, descriptors_run_out_and_come_back)
 
