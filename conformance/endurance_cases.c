@@ -381,6 +381,85 @@ orders_once(struct world *w)
     stage_do(w->stage, orders_end, &orders);
 }
 
+/* A writer and a reader on a connection: a piece handed over and read as it
+ * comes, three more bytes read exactly, and both closed. */
+struct pair {
+    struct world *world;
+    struct rgm_writer writer;
+    struct rgm_reader reader;
+};
+
+static void
+pair_open(struct puppet *puppet, void *argument)
+{
+    struct pair *pair = argument;
+    const struct rgm_reader_options options = {.pool = pair->world->pool};
+
+    rgi_check(rgm_writer_open(puppet, &pair->world->near, &pair->writer) == 0);
+    rgi_check(rgm_reader_open(puppet, &pair->world->far, &options,
+                              &pair->reader) == 0);
+}
+
+static void
+pair_drop(struct puppet *puppet, void *argument)
+{
+    struct pair *pair = argument;
+
+    (void)rgm_writer_drop(puppet, &pair->writer);
+    (void)rgm_reader_drop(puppet, &pair->reader);
+}
+
+STEP(submit_step, rgm_submit);
+STEP(flush_step, rgm_flush);
+STEP(writer_close_step, rgm_writer_close);
+STEP(next_step, rgm_next);
+STEP(exact_step, rgm_exact);
+STEP(reader_close_step, rgm_reader_close);
+
+static void
+pair_submit(struct pair *pair)
+{
+    struct stage *stage = pair->world->stage;
+    struct submit_step submit = {0};
+    struct flush_step flush = {0};
+    struct rgm_lease lease;
+    struct rgm_view view;
+
+    rgi_check(rgm_pool_try_acquire(pair->world->pool, &lease) == 0);
+    memcpy(lease.data, "abc", 3);
+    rgi_check(rgm_lease_truncate(&lease, 3) == 0);
+    rgi_check(rgm_lease_freeze(&lease, &view) == 0);
+    rgm_writer_submit(&submit.op, &pair->writer, &view);
+    rgi_check(stage_run(stage, &submit) == 0);
+    rgm_writer_flush(&flush.op, &pair->writer);
+    rgi_check(stage_run(stage, &flush) == 0);
+}
+
+static void
+pair_once(struct world *w)
+{
+    struct pair pair = {.world = w};
+    struct writer_close_step writer_close = {0};
+    struct reader_close_step reader_close = {0};
+    struct exact_step exact = {0};
+    struct next_step next = {0};
+    char bytes[3];
+
+    stage_do(w->stage, pair_open, &pair);
+    pair_submit(&pair);
+    rgm_reader_next(&next.op, &pair.reader);
+    rgi_check(stage_run(w->stage, &next) == 0 && next.op.count == 3);
+    rgi_check(rgm_lease_drop(&next.op.lease) == 0);
+    pair_submit(&pair);
+    rgm_reader_exact(&exact.op, &pair.reader, bytes, sizeof(bytes));
+    rgi_check(stage_run(w->stage, &exact) == 0 && bytes[2] == 'c');
+    rgm_writer_close(&writer_close.op, &pair.writer);
+    rgi_check(stage_run(w->stage, &writer_close) == 0);
+    rgm_reader_close(&reader_close.op, &pair.reader);
+    rgi_check(stage_run(w->stage, &reader_close) == 0);
+    stage_do(w->stage, pair_drop, &pair);
+}
+
 /* --------------------------------------------------------------------- rows */
 
 #define BIT(kind) (UINT64_C(1) << (kind))
@@ -421,6 +500,11 @@ static const struct row rows[] = {
     {"lease holders", holders_once, BIT(RGM_OP_LEASE_HOLDERS), 1},
     {"job", job_once, BIT(RGM_OP_JOB), 1},
     {"child", child_once, BIT(RGM_OP_CHILD_WAIT), 10},
+    {"reader and writer", pair_once,
+     BIT(RGM_OP_SUBMIT) | BIT(RGM_OP_FLUSH) | BIT(RGM_OP_WRITER_CLOSE) |
+         BIT(RGM_OP_NEXT) | BIT(RGM_OP_EXACT) | BIT(RGM_OP_READER_CLOSE) |
+         BIT(RGM_OP_RECEIPT),
+     1},
     {"orders", orders_once, BIT(RGM_OP_CANCEL) | BIT(RGM_OP_RETIME), 1},
 };
 

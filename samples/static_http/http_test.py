@@ -13,6 +13,7 @@ import atexit
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -295,7 +296,11 @@ def slow_clients_are_given_up(server):
 
 def many_connections(server):
     """Half of them reset, with something asked and not read."""
-    clients = [server.connect() for _ in range(400)]
+    count = 10000 if os.environ.get("RGM_SCALE") == "full" else 400
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    count = min(count, (hard - 100) & ~1)
+    clients = [server.connect() for _ in range(count)]
     for client in clients:
         client.sendall(get("/medium.bin") + get("/a.txt"))
     for client in clients[::2]:
