@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# server_nginx.sh PORT - nginx as one process that answers "hello" from memory
+# server_nginx.sh - what does nginx do with the same requests?
 #
-# What it needs to be told lies beside this program, one file per port.
+#     bench_server_nginx PORT
+#
+# One process that answers "hello" from its configuration. What it needs to be told lies beside this program, one file per port.
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
