@@ -53,18 +53,17 @@ void
 output_text(struct output *output, const char *text, size_t length)
 {
     char *at = output->bytes + output->used_bytes;
-    struct rgm_vector *last = &output->vectors[output->vectors_count - 1];
+    uint32_t count = output->vectors_count;
 
     memcpy(at, text, length);
     output->used_bytes += (uint32_t)length;
-    if (output->vectors_count > 0 &&
-        (const char *)last->data + last->length_bytes == at &&
-        output->entries[output->vectors_count - 1] == NULL) {
-        last->length_bytes += length;
+    if (count > 0 && output->entries[count - 1] == NULL) { /* right before it */
+        output->vectors[count - 1].length_bytes += length;
         return;
     }
-    output->vectors[output->vectors_count] = (struct rgm_vector){at, length};
-    output->entries[output->vectors_count++] = NULL;
+    output->vectors[count] = (struct rgm_vector){at, length};
+    output->entries[count] = NULL;
+    output->vectors_count++;
 }
 
 void
