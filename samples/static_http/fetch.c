@@ -36,19 +36,22 @@ RGM_ANSWER(connection, rgm_file_stat, on_file_known);
 RGM_ANSWER(connection, rgm_file_read, on_file_read);
 
 static void
-finish(struct connection *self, struct file_entry *entry, int status)
+fetch_end(struct connection *self)
 {
-    struct fetch *fetch = self->fetch;
-    struct file_entry *fetched = fetch->entry;
-    char path[PATH_MAX_BYTES];
-
-    memcpy(path, fetched->path, sizeof(path));
+    free(self->fetch->body);
+    free(self->fetch);
     self->fetch = NULL;
-    if (entry == NULL)
-        entry_release(&self->actor, self->site, fetched);
-    free(fetch->body);
-    free(fetch);
-    connection_fetched(self, entry, status, path);
+}
+
+/* There is no such file, or it is somewhere else. */
+static void
+finish(struct connection *self, int status)
+{
+    struct file_entry *entry = self->fetch->entry;
+
+    fetch_end(self);
+    connection_fetched(self, NULL, status, entry->path);
+    entry_release(&self->actor, self->site, entry);
 }
 
 static void
@@ -66,9 +69,10 @@ fail(struct connection *self, int error)
         status = 503;
     if (status == 404)
         cache_forget(&self->actor, self->site, self->fetch->entry->path);
-    finish(self, NULL, status);
+    finish(self, status);
 }
 
+/* What was fetched may be gone once it has been listed. */
 static void
 found(struct connection *self)
 {
@@ -76,9 +80,9 @@ found(struct connection *self)
 
     entry->body = self->fetch->body;
     self->fetch->body = NULL;
-    finish(self,
-           cache_put(&self->actor, self->site, entry, rgm_now(&self->actor)),
-           0);
+    fetch_end(self);
+    entry = cache_put(&self->actor, self->site, entry, rgm_now(&self->actor));
+    connection_fetched(self, entry, 0, entry->path);
 }
 
 bool
@@ -136,7 +140,7 @@ on_file_known(struct connection *self, struct rgm_file_stat *stat)
         return;
     }
     if (stat->kind != RGM_FILE_KIND_REGULAR) {
-        finish(self, NULL, stat->kind == RGM_FILE_KIND_DIRECTORY ? 301 : 403);
+        finish(self, stat->kind == RGM_FILE_KIND_DIRECTORY ? 301 : 403);
         return;
     }
     entry_describe(fetch->entry, stat);
