@@ -229,8 +229,6 @@ void peer_receive(int peer, void *memory, size_t length_bytes);
 size_t peer_receive_some(int peer, void *memory, size_t capacity_bytes);
 /* The next thing to receive is the end of the stream. */
 void peer_expect_end(int peer);
-/* Waits until there is something to receive, and leaves it there. */
-void peer_await(int peer);
 /* Nothing is there to be received. */
 void peer_expect_nothing(int peer);
 void peer_shutdown(int peer);

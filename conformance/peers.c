@@ -231,14 +231,6 @@ peer_receive(int peer, void *memory, size_t length_bytes)
 }
 
 void
-peer_await(int peer)
-{
-    char byte;
-
-    rgi_check(recv(peer, &byte, 1, MSG_PEEK) == 1);
-}
-
-void
 peer_expect_end(int peer)
 {
     char byte;
