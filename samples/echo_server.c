@@ -5,8 +5,7 @@
  *
  *     echo_server [PORT [WORKERS [ring|threads]]]
  *
- * A connection is an actor on the worker that accepted it (acceptor.c). It
- * holds no buffer while it waits, and writes what came from where it lies.
+ * A connection is an actor, and holds no buffer while it waits (acceptor.c).
  */
 
 #include "samples/acceptor.h"
@@ -20,6 +19,7 @@ struct connection {
     struct rgm_read_pooled read;
     struct rgm_write write;
     struct rgm_close close;
+    bool retiring;
 };
 RGM_FACTORY(connection, rgm_stream, make);
 RGM_HOOK(connection, read_some);
@@ -45,6 +45,7 @@ read_some(struct connection *self)
 static void
 retire(struct connection *self)
 {
+    self->retiring = true; /* it may be writing, and would read again */
     rgm_cancel(self, &self->read);
 }
 
@@ -71,7 +72,7 @@ static void
 on_written(struct connection *self, struct rgm_write *write)
 {
     (void)rgm_lease_drop(&self->read.lease);
-    if (rgm_status(write) == 0)
+    if (rgm_status(write) == 0 && !self->retiring)
         read_some(self);
     else
         finish(self);
