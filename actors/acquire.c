@@ -228,10 +228,11 @@ rgi_acquire_arrived(struct rgm_worker *worker, struct rgm_message *message)
     struct place *place = rgi_container_of(message, struct place, node);
     struct rgm_acquire *acquire =
         rgi_container_of((uint64_t *)(void *)place, struct rgm_acquire, place);
+    int status = rgi_handed_status(place->slot);
 
     rgi_list_remove(&acquire->operation.link);
-    if (place->slot == RGI_NO_SLOT)
-        done(worker, acquire, -EPIPE);
+    if (status < 0)
+        done(worker, acquire, status);
     else
         got(worker, acquire, place->slot);
     advance(worker, acquire);

@@ -47,6 +47,7 @@
 #include "conformance/shutdown_cases.h"
 #include "conformance/signal_cases.h"
 #include "conformance/socket_cases.h"
+#include "conformance/storage_cases.h"
 #include "conformance/stream_cases.h"
 #include "conformance/timer_cases.h"
 #include "conformance/transfer_cases.h"
@@ -84,6 +85,7 @@
     SHUTDOWN_CASES(X, provider##_shutdown)                                     \
     SIGNAL_CASES(X, provider##_signal)                                         \
     SOCKET_CASES(X, provider##_socket)                                         \
+    STORAGE_CASES(X, provider##_storage)                                       \
     STREAM_CASES(X, provider##_stream)                                         \
     TIMER_CASES(X, provider##_timer)                                           \
     TRANSFER_CASES(X, provider##_transfer)                                     \

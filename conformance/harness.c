@@ -544,11 +544,20 @@ stage_close_listener(struct stage *stage, struct rgm_listener *listener)
     return rgm_call(stage->runtime, &close);
 }
 
+static struct rgm_pool_storage *storage_in_use;
+
+void
+pools_use(struct rgm_pool_storage *storage)
+{
+    storage_in_use = storage;
+}
+
 struct rgm_pool *
 pool_of(uint32_t slots_count, size_t slot_size_bytes)
 {
     struct rgm_pool_options options = {.slots_count = slots_count,
-                                       .slot_size_bytes = slot_size_bytes};
+                                       .slot_size_bytes = slot_size_bytes,
+                                       .storage = storage_in_use};
     struct rgm_pool *pool = NULL;
 
     rgi_check(rgm_pool_create(&options, &pool) == 0);

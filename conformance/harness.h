@@ -214,6 +214,10 @@ void stage_read_all(struct stage *stage, struct rgm_stream *stream,
 
 struct rgm_pool *pool_of(uint32_t slots_count, size_t slot_size_bytes);
 
+/* From now on pool_of() gives its pools this storage; NULL: slabs. Thread: the
+ * case's. */
+void pools_use(struct rgm_pool_storage *storage);
+
 /* --------------------------------------------------------------- the peers */
 
 int peer_connect(const struct rgm_endpoint *endpoint);

@@ -269,15 +269,21 @@ rgi_pool_unlent(struct rgm_pool *pool)
 
 /* ------------------------------------------------------------------ feeding */
 
-/* Hands a slot over; false when nobody waits. */
+/* Hands a slot over; false when nobody waits. Those for whom a storage has no
+ * memory wait no longer: it may be that no other slot ever comes home. */
 static bool
 hand_over(struct rgm_pool *pool, uint32_t index)
 {
-    struct rgi_taker *taker = crowd_claim(&pool->hungry);
+    struct rgi_taker *taker;
 
-    if (taker != NULL)
-        taker->hand(taker, index);
-    return taker != NULL;
+    while ((taker = crowd_claim(&pool->hungry)) != NULL) {
+        if (index == RGI_NO_SLOT || rgi_slot_fill(pool, index) == 0) {
+            taker->hand(taker, index);
+            return true;
+        }
+        taker->hand(taker, RGI_NO_MEMORY);
+    }
+    return false;
 }
 
 void
@@ -289,7 +295,7 @@ rgi_pool_feed(struct rgm_pool *pool, uint32_t index)
         (void)rgi_word_change(&pool->words[index / RGI_WORD_SLOTS],
                               RGI_WORD_HUNGRY, 0);
         do {
-            if (rgi_pool_take_slot(pool, &index) != 0)
+            if (rgi_pool_claim_slot(pool, &index) != 0)
                 return;
         } while (hand_over(pool, index));
     }

@@ -54,6 +54,7 @@ static void touch(const void *address);
 #include "leases/feed.c"
 #include "leases/lease.c"
 #include "leases/pool.c"
+#include "leases/storage.c"
 #include "leases/view.c"
 
 #include "base/cases.h"

@@ -20,6 +20,7 @@
 
 #include <stdalign.h>
 
+#include "leases/poison.h"
 #include "leases/pool.h"
 
 #define RGI_CACHE_LINE_BYTES 64
@@ -69,8 +70,11 @@ struct rgm_pool {
     uint32_t words_count;
     uint64_t identity;
     size_t slot_size_bytes;
+    size_t alignment_bytes;
     size_t stride_bytes; /* from one slot to the next */
-    char *slab;
+    char *slab;                       /* NULL with a storage */
+    struct rgm_pool_storage *storage; /* NULL: the slab */
+    void **memories; /* with a storage, by slot: written by who has the slot */
     struct rgi_slot *slots;
     struct rgi_word *words;
     char name[RGI_POOL_NAME_BYTES];
@@ -96,6 +100,38 @@ uint64_t rgi_word_change(struct rgi_word *word, uint64_t set, uint64_t clear);
 
 /* Lets go of `count` references; the last one frees the pool. */
 void rgi_pool_let_go(struct rgm_pool *pool, uint32_t count);
+
+/* storage.c: a slot that somebody has gets its memory, unless it has it, and
+ * gives it up, if it has it. Without a storage there is nothing to do.
+ * Returns: 0 or -ENOMEM. */
+int rgi_slot_obtain(struct rgm_pool *pool, uint32_t index);
+void rgi_slot_give_up(struct rgm_pool *pool, uint32_t index);
+
+static inline int
+rgi_slot_fill(struct rgm_pool *pool, uint32_t index)
+{
+    return pool->storage == NULL ? 0 : rgi_slot_obtain(pool, index);
+}
+
+static inline void
+rgi_slot_empty(struct rgm_pool *pool, uint32_t index)
+{
+    if (pool->storage != NULL)
+        rgi_slot_give_up(pool, index);
+}
+
+/* Nobody's for now. A slot in a slab has its stride to itself. */
+static inline void
+rgi_slot_poison(struct rgm_pool *pool, uint32_t index)
+{
+    if (pool->storage == NULL)
+        rgi_poison(pool->slab + index * pool->stride_bytes, pool->stride_bytes);
+    else if (pool->memories[index] != NULL)
+        rgi_poison(pool->memories[index], pool->slot_size_bytes);
+}
+
+/* A free slot's number, without memory yet. As rgi_pool_take_slot(). */
+int rgi_pool_claim_slot(struct rgm_pool *pool, uint32_t *ret_index);
 
 /* Puts a slot in its word, free for anybody, unless the pool is closed: then it
  * retires. Clears the word's mark. Returns: whether it is free. The caller has a

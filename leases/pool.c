@@ -16,7 +16,11 @@
  * be taken, put and retired by others at once. When it sees that somebody waits
  * it takes a reference first; feed.c goes on from there.
  *
- * Create fails for bad sizes or lack of memory; nothing else can fail.
+ * The slots' memory is one slab, or a storage's: then a slot gets it when it is
+ * taken, and gives it up before it is published (storage.c).
+ *
+ * Create fails for bad sizes or lack of memory; without a storage nothing else
+ * can fail.
  */
 
 #include <errno.h>
@@ -106,6 +110,9 @@ check_options(const struct rgm_pool_options *options)
         (!is_power_of_two(options->alignment_bytes) ||
          options->alignment_bytes > RGM_POOL_ALIGNMENT_MAX))
         return -EINVAL;
+    if (options->storage != NULL && (options->storage->obtain == NULL ||
+                                     options->storage->release == NULL))
+        return -EINVAL;
     return 0;
 }
 
@@ -122,6 +129,7 @@ lay_out(struct rgm_pool *pool, size_t alignment, size_t *ret_slab_bytes)
     if (__builtin_mul_overflow(stride, pool->slots_count, &slab) ||
         slab > PTRDIFF_MAX)
         return -EOVERFLOW;
+    pool->alignment_bytes = alignment;
     pool->stride_bytes = stride;
     *ret_slab_bytes = slab;
     return 0;
@@ -133,6 +141,7 @@ pool_free(struct rgm_pool *pool)
     if (pool->slab != NULL)
         rgi_unpoison(pool->slab, pool->slots_count * pool->stride_bytes);
     rgi_free(pool->slab);
+    rgi_free(pool->memories);
     rgi_free(pool->slots);
     rgi_free(pool->words);
     rgi_free(pool);
@@ -149,6 +158,11 @@ allocate_parts(struct rgm_pool *pool, size_t alignment, size_t slab_bytes)
                                     pool->slots_count * sizeof(*pool->slots));
     if (pool->slots == NULL)
         return -ENOMEM;
+    if (pool->storage != NULL) {
+        pool->memories =
+            rgi_alloc(pool->slots_count * sizeof(*pool->memories));
+        return pool->memories != NULL ? 0 : -ENOMEM;
+    }
     pool->slab = rgi_alloc_aligned(alignment, slab_bytes);
     return pool->slab != NULL ? 0 : -ENOMEM;
 }
@@ -175,7 +189,8 @@ fill(struct rgm_pool *pool)
     for (uint32_t i = 0; i < pool->words_count; i++)
         pool->words[i].bits = RGI_WORD_FREE >>
                               (RGI_WORD_SLOTS - word_slots(pool, i));
-    rgi_poison(pool->slab, pool->slots_count * pool->stride_bytes);
+    if (pool->slab != NULL)
+        rgi_poison(pool->slab, pool->slots_count * pool->stride_bytes);
 }
 
 static uint64_t
@@ -211,6 +226,7 @@ rgm_pool_create(const struct rgm_pool_options *options,
         (options->slots_count + RGI_WORD_SLOTS - 1) / RGI_WORD_SLOTS;
     pool->slot_size_bytes = options->slot_size_bytes;
     pool->identity = identity_next();
+    pool->storage = options->storage;
     pool->leaked = options->leaked;
     pool->leaked_argument = options->leaked_argument;
     pool->references = options->slots_count + 1;
@@ -234,6 +250,7 @@ rgm_pool_create(const struct rgm_pool_options *options,
 void
 rgi_pool_let_go(struct rgm_pool *pool, uint32_t count)
 {
+    struct rgm_pool_storage *storage;
     uint32_t before;
 
     /* pool-references: publishes all that this holder did with the pool to the
@@ -245,7 +262,10 @@ rgi_pool_let_go(struct rgm_pool *pool, uint32_t count)
         return;
     /* pool-references: observes from all others that they have done. */
     ck_pr_fence_acquire();
+    storage = pool->storage;
     pool_free(pool);
+    if (storage != NULL && storage->ended != NULL)
+        storage->ended(storage);
 }
 
 void
@@ -298,7 +318,7 @@ search_hint(void)
 }
 
 int
-rgi_pool_take_slot(struct rgm_pool *pool, uint32_t *ret_index)
+rgi_pool_claim_slot(struct rgm_pool *pool, uint32_t *ret_index)
 {
     uint32_t *hint = search_hint();
     uint32_t first = *hint % pool->words_count;
@@ -319,13 +339,39 @@ rgi_pool_take_slot(struct rgm_pool *pool, uint32_t *ret_index)
     return status;
 }
 
+__attribute__((noinline)) static int
+take_stored(struct rgm_pool *pool, uint32_t *ret_index)
+{
+    uint32_t index;
+    int status = rgi_pool_claim_slot(pool, &index);
+
+    if (status < 0)
+        return status;
+    status = rgi_slot_obtain(pool, index);
+    if (status < 0)
+        rgi_pool_put_slot(pool, index);
+    else
+        *ret_index = index;
+    return status;
+}
+
+int
+rgi_pool_take_slot(struct rgm_pool *pool, uint32_t *ret_index)
+{
+    if (pool->storage != NULL)
+        return take_stored(pool, ret_index);
+    return rgi_pool_claim_slot(pool, ret_index);
+}
+
 bool
 rgi_pool_publish(struct rgm_pool *pool, uint32_t index)
 {
     struct rgi_word *word = &pool->words[index / RGI_WORD_SLOTS];
     uint64_t bit = UINT64_C(1) << index % RGI_WORD_SLOTS;
-    uint64_t seen = rgi_word_peek(word);
+    uint64_t seen;
 
+    rgi_slot_empty(pool, index);
+    seen = rgi_word_peek(word);
     do {
         rgi_assert((seen & bit) == 0); /* the slot was free already */
         if (seen & RGI_WORD_CLOSED) {
@@ -353,15 +399,16 @@ put_and_feed(struct rgm_pool *pool, uint32_t index)
     rgi_pool_let_go(pool, 1);
 }
 
-void
-rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index)
+/* Twice, so that a slab knows nothing of storages. */
+__attribute__((always_inline)) static inline void
+bring_home(struct rgm_pool *pool, uint32_t index, bool stored)
 {
     struct rgi_word *word = &pool->words[index / RGI_WORD_SLOTS];
     uint64_t bit = UINT64_C(1) << index % RGI_WORD_SLOTS;
     uint64_t seen;
 
     rgi_assert(index < pool->slots_count);
-    rgi_poison(rgi_pool_slot_memory(pool, index), pool->stride_bytes);
+    rgi_slot_poison(pool, index);
     /* slot-note: publishes with the slot that nobody has it. */
     ck_pr_store_32(&pool->slots[index].state, 0);
     /* pool-word: publishes all that was done with the memory to the next taker
@@ -370,6 +417,9 @@ rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index)
     seen = rgi_word_peek(word);
     do {
         rgi_assert((seen & bit) == 0); /* the slot was free already */
+        if (stored && (seen & (RGI_WORD_CLOSED | RGI_WORD_HUNGRY)) !=
+                          RGI_WORD_HUNGRY)
+            rgi_slot_give_up(pool, index); /* before anybody can take it */
         if (seen & RGI_WORD_CLOSED) {
             rgi_pool_let_go(pool, 1);
             return;
@@ -378,7 +428,24 @@ rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index)
             put_and_feed(pool, index);
             return;
         }
+        if (stored)
+            ck_pr_fence_release(); /* what was done with its entry, too */
     } while (!ck_pr_cas_64_value(&word->bits, seen, seen | bit, &seen));
+}
+
+__attribute__((noinline)) static void
+put_stored(struct rgm_pool *pool, uint32_t index)
+{
+    bring_home(pool, index, true);
+}
+
+void
+rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index)
+{
+    if (pool->storage != NULL)
+        put_stored(pool, index);
+    else
+        bring_home(pool, index, false);
 }
 
 /* --------------------------------------------------------------- questions */
@@ -386,6 +453,8 @@ rgi_pool_put_slot(struct rgm_pool *pool, uint32_t index)
 void *
 rgi_pool_slot_memory(const struct rgm_pool *pool, uint32_t index)
 {
+    if (pool->storage != NULL)
+        return pool->memories[index];
     return pool->slab + index * pool->stride_bytes;
 }
 

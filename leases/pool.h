@@ -21,6 +21,8 @@
  * home like any other, to the next in line.
  */
 
+#include <errno.h>
+
 #include <ringmail/lease.h>
 
 /* Takers that can wait for one pool at a time, and its lenders: two for each
@@ -30,12 +32,14 @@
 #endif
 
 #define RGI_NO_SLOT UINT32_MAX
+#define RGI_NO_MEMORY (UINT32_MAX - 1)
 
 /* Whoever waits. Lies in the memory of the one that waits. */
 struct rgi_taker {
     /*
      * The wait is over: `slot` is the taker's, or RGI_NO_SLOT: the pool is
-     * closed. Runs once per wait, on the thread that brings the slot home or
+     * closed, or RGI_NO_MEMORY: its storage has none for the slot that came
+     * home, which goes to the next. Runs once per wait, on the thread that brings the slot home or
      * closes the pool, so it may be any; must neither block nor use the pool.
      * The pool touches the record no more.
      */
@@ -49,6 +53,7 @@ struct rgi_taker {
  * Returns: 0        *ret_slot is set, and the taker does not wait
  *          -EAGAIN  `hand` is called, or has been
  *          -EPIPE   the pool is closed, and the taker does not wait
+ *          -ENOMEM  its storage has none for a free slot; it does not wait
  *          -ENOBUFS RGI_POOL_TAKERS_MAX wait already; it does not
  * Cost:    when it has to wait, one compare-and-swap per 32 slots.
  */
@@ -89,14 +94,22 @@ void rgi_pool_unlent(struct rgm_pool *pool);
 /*
  * Takes a slot to lend its memory. Under AddressSanitizer the memory stays
  * poisoned: it is not the program's until rgi_pool_lease_of().
- * Thread: any. Returns: 0, -EAGAIN (all are out) or -EPIPE (closed).
+ * Thread: any. Returns: 0, -EAGAIN (all are out), -EPIPE (closed) or -ENOMEM
+ * (its storage has none).
  */
 RGM_MUST_USE int rgi_pool_take_slot(struct rgm_pool *pool,
                                     uint32_t *ret_index);
 
-/* Where slot `index` lies. Thread: any. */
+/* Where slot `index` lies. Thread: any that took the slot. */
 RGM_MUST_USE void *rgi_pool_slot_memory(const struct rgm_pool *pool,
                                         uint32_t index);
+
+/* What a taker was handed instead of a slot, as an error; 0 for a slot. */
+static inline int
+rgi_handed_status(uint32_t slot)
+{
+    return slot == RGI_NO_SLOT ? -EPIPE : slot == RGI_NO_MEMORY ? -ENOMEM : 0;
+}
 
 /* Turns a slot taken by number into a lease of its first bytes. The caller does
  * not have the slot by number any more.

@@ -254,9 +254,11 @@ static void
 take_handed(struct rgi_ring_provider *p, struct rgi_ring_pool *pool,
             uint32_t slot)
 {
+    int status = rgi_handed_status(slot);
+
     pool->in_line = false;
-    if (slot == RGI_NO_SLOT)
-        starved_fail(p, pool, -EPIPE);
+    if (status < 0)
+        starved_fail(p, pool, status);
     else if (!rgi_list_empty(&pool->starved))
         starved_give(p, pool, slot);
     else

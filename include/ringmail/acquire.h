@@ -46,6 +46,8 @@ struct rgm_acquire {
  *         -EPIPE      the pool is closed; or it was asked of another worker, and
  *                     that one stops
  *         -ENOBUFS    256 workers and rings wait for this pool already
+ *         -ENOMEM     the pool has a storage (lease.h), and that had no memory
+ *                     for the slot that came
  *         -EINVAL     pool is NULL
  *         -ESRCH      there is no such worker
  * Cost:   of a free slot, one compare-and-swap. No allocation, no system call

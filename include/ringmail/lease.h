@@ -174,11 +174,40 @@ struct rgm_pool_holder {
 typedef void rgm_pool_report_function(void *argument,
                                       const struct rgm_pool_holder *holder);
 
+/*
+ * Where the memory of a pool's slots comes from, when it is not one slab that the
+ * pool makes for itself: embed it in an object of your own and fill it in. The
+ * pool counts the slots, hands them out, keeps those who wait in line and tells
+ * who has what; a storage only provides bytes, a slot at a time. Whatever takes a
+ * pool (readers, acquires, rings that lend slots) takes one with a storage.
+ *
+ * `obtain` and `release` are called by turns for each slot: by whoever takes it,
+ * and by whoever brings it home while nobody waits for it (a slot that is handed
+ * over keeps its memory). So any thread may call them, several at the same moment
+ * for different slots. They must neither block nor use the pool.
+ */
+struct rgm_pool_storage {
+    /* Memory for slot `slot`: size_bytes of it, aligned, initialised, the pool's
+     * until `release`. Returns 0 and sets *ret_memory; or a negative errno, and
+     * whoever wanted the slot is told -ENOMEM. */
+    int (*obtain)(struct rgm_pool_storage *storage, uint32_t slot,
+                  size_t size_bytes, size_t alignment_bytes, void **ret_memory);
+    /* The slot is free, or has retired: its memory is yours again. */
+    void (*release)(struct rgm_pool_storage *storage, uint32_t slot,
+                    void *memory);
+    /* The pool's memory has gone: the storage is asked nothing any more, and may
+     * free itself. NULL: does not want to know. */
+    void (*ended)(struct rgm_pool_storage *storage);
+};
+
 struct rgm_pool_options {
     const char *name;         /* for diagnosis, copied; NULL is "" */
     uint32_t slots_count;     /* 1 .. RGM_POOL_SLOTS_MAX */
     size_t slot_size_bytes;   /* 1 and more: the usable size of every slot */
     uint32_t alignment_bytes; /* a power of two; 0 means 64, a cache line */
+    /* NULL: one slab, allocated by rgm_pool_create. Otherwise `obtain` and
+     * `release` are set; it stays until `ended`. */
+    struct rgm_pool_storage *storage;
     /* Told by rgm_pool_destroy of every slot that is still out: leaked, or about
      * to come home. NULL: nobody is. */
     rgm_pool_report_function *leaked;
@@ -198,14 +227,16 @@ struct rgm_lease {
 
 /*
  * Make a pool. All of its memory is allocated here, initialised to zero, and
- * never grows. A pool belongs to no thread: however many workers use it, it has
+ * never grows; with a storage that of the slots comes from there, when they are
+ * taken. A pool belongs to no thread: however many workers use it, it has
  * `slots_count` slots.
  *
  * Thread:  any.
- * Owns:    the caller owns *ret_pool and must destroy it.
+ * Owns:    the caller owns *ret_pool and must destroy it. The storage is the
+ *          pool's to call from 0 until `ended`.
  * Returns: 0           *ret_pool is set
- *          -EINVAL     an option is outside its range, or the alignment is not
- *                      a power of two
+ *          -EINVAL     an option is outside its range, the alignment is not a
+ *                      power of two, or the storage lacks a function
  *          -EOVERFLOW  the sizes multiply to more than memory can be
  *          -ENOMEM     no memory
  *          On error *ret_pool is untouched.
@@ -294,8 +325,11 @@ uint32_t rgm_pool_report(const struct rgm_pool *pool,
  * Returns: 0        *ret_lease is set
  *          -EAGAIN  all slots are out
  *          -EPIPE   the pool is closed
+ *          -ENOMEM  the pool's storage has no memory for the slot, which is free
+ *                   again; never without a storage
  *          On error *ret_lease is untouched.
- * Cost:    one compare-and-swap when undisturbed; no allocation, no system call.
+ * Cost:    one compare-and-swap when undisturbed; no allocation, no system call;
+ *          what its storage costs, if it has one.
  */
 RGM_API RGM_MUST_USE
 int rgm_pool_try_acquire(struct rgm_pool *pool, struct rgm_lease *ret_lease);
