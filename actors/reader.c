@@ -16,9 +16,8 @@
  *    sends the others away and is answered when the read is home. A drop is the
  *    same without an answer, and frees.
  *
- * As writer.c: the input lies in the worker's slab, and nothing that is out
- * points to memory of the program's but the stream's handle, which the opener's
- * stop waits for. This is the only file that writes `state`.
+ * How an input begins and ends, and what it has in common with an output, is
+ * half.h.
  */
 
 #include "actors/reader.h"
@@ -26,17 +25,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "actors/half.h"
 #include "actors/runtime.h"
 #include "capabilities/operation.h"
 #include "capabilities/reader.h"
-#include "capabilities/stream.h"
-
-enum input_state {
-    INPUT_OPEN,
-    INPUT_CLOSING, /* the read is out, and was cancelled */
-    INPUT_CLOSED,
-    INPUT_LEAVING /* as CLOSING; nobody has the handle any more */
-};
 
 struct piece {
     struct rgm_lease lease;
@@ -45,20 +37,12 @@ struct piece {
 };
 
 struct rgi_input {
-    struct rgm_read_pooled read;
-    struct rgm_worker *worker;
-    struct rgm_stream *stream;
+    struct rgi_half half;
+    struct rgm_read_pooled read; /* the one that is out, if one is */
     struct rgm_pool *pool;
-    struct rgm_address opener;
-    struct rgm_link all;     /* in the worker's `inputs` */
-    struct rgm_link line;    /* nexts and exacts, in order */
-    struct rgm_link closers; /* closes that wait */
-    uint8_t state;           /* enum input_state */
-    bool reading;            /* the read is out */
-    bool unwanted;           /* it was cancelled because nobody waited */
-    bool end;                /* the peer sends no more */
-    bool begun;              /* somebody has asked: the window may fill */
-    int ended;               /* what ended the input; 0: nothing did */
+    bool unwanted; /* it was cancelled because nobody waited */
+    bool end;      /* the peer sends no more */
+    bool begun;    /* somebody has asked: the window may fill */
     uint32_t window;
     uint32_t capacity; /* of `pieces`, a circle */
     uint32_t first;
@@ -70,28 +54,6 @@ static size_t
 bytes_of(uint32_t capacity)
 {
     return sizeof(struct rgi_input) + capacity * sizeof(struct piece);
-}
-
-static struct rgm_operation *
-linked(struct rgm_link *link)
-{
-    return rgi_container_of(link, struct rgm_operation, link);
-}
-
-static void
-done(struct rgi_input *input, struct rgm_operation *operation, int status)
-{
-    input->worker->attention = true;
-    rgm_operation_complete(operation, status, &input->worker->turn);
-}
-
-static void
-list_answer(struct rgi_input *input, struct rgm_link *list, int status)
-{
-    struct rgm_link *link;
-
-    while ((link = rgi_list_pop_front(list)) != NULL)
-        done(input, linked(link), status);
 }
 
 /* -------------------------------------------------------------------- pieces */
@@ -136,7 +98,7 @@ static void
 spoil(struct rgi_input *input)
 {
     pieces_drop(input);
-    input->ended = -EPIPE;
+    input->half.ended = -EPIPE;
 }
 
 static size_t
@@ -187,7 +149,7 @@ static int
 answer_of_end(struct rgi_input *input, bool *ret_end, size_t got)
 {
     if (!input->end)
-        return input->ended;
+        return input->half.ended;
     *ret_end = got == 0;
     return got == 0 ? 0 : -ENODATA;
 }
@@ -204,7 +166,7 @@ serve_next(struct rgi_input *input, struct rgm_next *next)
         piece_leave(input);
         return 0;
     }
-    if (input->end || input->ended != 0)
+    if (input->end || input->half.ended != 0)
         return answer_of_end(input, &next->end, 0);
     return MORE;
 }
@@ -221,7 +183,7 @@ serve_exact(struct rgi_input *input, struct rgm_exact *exact)
         exact_take(input, exact);
     if (exact->count == exact->length_bytes)
         return 0;
-    if (!input->end && input->ended == 0)
+    if (!input->end && input->half.ended == 0)
         return exact->peek && input->count == input->capacity ? -ENOBUFS : MORE;
     got = exact->count;
     status = answer_of_end(input, &exact->end, got);
@@ -235,8 +197,8 @@ serve(struct rgi_input *input)
 {
     struct rgm_link *link;
 
-    while ((link = rgi_list_first(&input->line)) != NULL) {
-        struct rgm_operation *operation = linked(link);
+    while ((link = rgi_list_first(&input->half.line)) != NULL) {
+        struct rgm_operation *operation = rgi_half_linked(link);
         int status = operation->kind == RGM_OP_NEXT
                          ? serve_next(input, rgi_next_of(operation))
                          : serve_exact(input, rgi_exact_of(operation));
@@ -244,7 +206,7 @@ serve(struct rgi_input *input)
         if (status == MORE)
             return;
         rgi_list_remove(&operation->link);
-        done(input, operation, status);
+        rgi_half_answer(&input->half, operation, status);
     }
 }
 
@@ -254,32 +216,33 @@ static void arrived(struct rgm_actor *actor, struct rgm_request *request);
 static bool
 wants_read(const struct rgi_input *input)
 {
+    const struct rgi_half *half = &input->half;
     bool room = input->begun && input->count < input->window;
 
-    return input->state == INPUT_OPEN && !input->reading && !input->end &&
-           input->ended == 0 && input->count < input->capacity &&
-           (room || !rgi_list_empty(&input->line));
+    return half->life == RGI_HALF_OPEN && half->out == 0 && !input->end &&
+           half->ended == 0 && input->count < input->capacity &&
+           (room || !rgi_list_empty(&half->line));
 }
 
 /* Gives those in line what there is, and sees to it that more comes. */
 static void
 go_on(struct rgi_input *input)
 {
-    struct rgm_actor *opener;
+    struct rgm_actor *asker;
 
     serve(input);
     if (!wants_read(input))
         return;
-    opener = rgi_actor_live(input->worker, input->opener);
-    if (opener == NULL || opener->life != RGI_LIFE_RUNNING) {
-        input->ended = -EPIPE;
+    asker = rgi_half_asker(&input->half);
+    if (asker == NULL) {
+        input->half.ended = -EPIPE;
         serve(input);
         return;
     }
-    input->reading = true;
+    input->half.out = 1;
     input->unwanted = false;
-    rgm_stream_read_pooled(&input->read, input->stream, input->pool);
-    rgm_ask_request(opener, &input->read.request, arrived);
+    rgm_stream_read_pooled(&input->read, input->half.stream, input->pool);
+    rgm_ask_request(asker, &input->read.request, arrived);
 }
 
 /* ----------------------------------------------------------------- coming home */
@@ -287,22 +250,20 @@ go_on(struct rgi_input *input)
 static void
 input_free(struct rgi_input *input)
 {
-    struct rgm_worker *worker = input->worker;
+    struct rgm_worker *worker = input->half.worker;
 
-    rgi_assert(!input->reading && rgi_list_empty(&input->line));
+    rgi_half_free(&input->half);
     pieces_drop(input);
-    input->stream->socket.busy--;
-    rgi_list_remove(&input->all);
     rgi_slab_give(&worker->slab, input, bytes_of(input->capacity));
 }
 
 /* The read is home, or there was none. */
 static void
-closed(struct rgi_input *input)
+close_end(struct rgi_input *input)
 {
     serve(input); /* what won the race */
-    list_answer(input, &input->line, -EPIPE);
-    list_answer(input, &input->closers, 0);
+    rgi_half_answer_line(&input->half, -EPIPE);
+    rgi_half_close_end(&input->half);
     pieces_drop(input);
 }
 
@@ -310,14 +271,14 @@ static void
 keep(struct rgi_input *input, struct rgm_read_pooled *read)
 {
     int status = rgm_status(read);
-    bool wished = input->unwanted || input->state != INPUT_OPEN;
+    bool wished = input->unwanted || input->half.life != RGI_HALF_OPEN;
 
     if (status == 0 && read->count > 0)
         piece_add(input, read);
     else if (status == 0)
         input->end = read->end;
     else if (status != -ECANCELED || !wished)
-        input->ended = status;
+        input->half.ended = status;
 }
 
 static void
@@ -327,18 +288,17 @@ arrived(struct rgm_actor *actor, struct rgm_request *request)
         rgi_container_of(request, struct rgi_input, read.request);
 
     (void)actor;
-    input->reading = false;
+    input->half.out = 0;
     keep(input, &input->read);
-    switch ((enum input_state)input->state) {
-    case INPUT_OPEN:
+    switch (rgi_half_come_home(&input->half)) {
+    case RGI_HALF_OPEN:
         go_on(input);
         return;
-    case INPUT_CLOSING:
-        input->state = INPUT_CLOSED;
-        closed(input);
+    case RGI_HALF_CLOSING:
+        close_end(input);
         return;
-    case INPUT_LEAVING:
-        closed(input);
+    case RGI_HALF_LEAVING:
+        close_end(input);
         input_free(input);
         return;
     default: /* the provider has ended meanwhile, and all were told */
@@ -346,32 +306,18 @@ arrived(struct rgm_actor *actor, struct rgm_request *request)
     }
 }
 
-static void
-read_cancel(struct rgi_input *input)
-{
-    struct rgm_actor *opener = rgi_actor_live(input->worker, input->opener);
-
-    if (opener != NULL && input->worker->failure == 0 &&
-        !rgi_request_is_home(&input->read.request))
-        rgm_cancel_request(opener, &input->read.request);
-}
-
 /* -------------------------------------------------------- what a worker is asked */
 
-static void
+static int
 close_start(struct rgi_input *input, struct rgm_operation *operation)
 {
-    rgi_list_push_back(&input->closers, &operation->link);
-    if (input->state == INPUT_CLOSING)
-        return;
-    if (input->reading && input->worker->failure == 0) {
-        input->state = INPUT_CLOSING;
-        read_cancel(input);
-        return;
-    }
+    int status = rgi_half_close(&input->half, operation);
+
+    if (status != 1)
+        return status;
     pieces_drop(input);
-    input->state = INPUT_CLOSED;
-    closed(input);
+    close_end(input);
+    return 0;
 }
 
 static void
@@ -400,10 +346,8 @@ static struct rgi_input *
 input_of(const struct rgm_worker *worker, struct rgm_operation *operation)
 {
     const struct rgm_reader *reader = rgi_next_of(operation)->reader;
-    struct rgm_address here =
-        rgi_address_make(worker->number, 0, worker->identity);
 
-    return rgm_address_same(reader->worker, here) ? reader->input : NULL;
+    return rgi_half_is_here(worker, reader->worker) ? reader->input : NULL;
 }
 
 int
@@ -417,18 +361,15 @@ rgi_reader_start(struct rgm_worker *worker, struct rgm_operation *operation)
     input = input_of(worker, operation);
     if (input == NULL)
         return -EBADF;
-    if (operation->kind != RGM_OP_READER_CLOSE && input->state != INPUT_OPEN)
+    if (operation->kind == RGM_OP_READER_CLOSE)
+        return close_start(input, operation);
+    if (input->half.life != RGI_HALF_OPEN)
         return -EPIPE;
-    status = rgi_operation_begin(operation, worker->provider);
+    status = rgi_half_line_up(&input->half, operation);
     if (status != 0)
         return status;
-    if (operation->kind == RGM_OP_READER_CLOSE) {
-        close_start(input, operation);
-        return 0;
-    }
     clear_outputs(operation);
     input->begun = true;
-    rgi_list_push_back(&input->line, &operation->link);
     go_on(input);
     return 0;
 }
@@ -438,35 +379,32 @@ rgi_reader_cancel(struct rgm_worker *worker, struct rgm_operation *operation)
 {
     struct rgi_input *input = input_of(worker, operation);
 
-    if (operation->kind == RGM_OP_READER_CLOSE ||
-        !rgi_list_is_linked(&operation->link) || !rgi_operation_stop(operation))
+    if (!rgi_half_give_up(operation))
         return;
-    rgi_list_remove(&operation->link);
     if (operation->kind == RGM_OP_EXACT &&
         rgi_exact_of(operation)->count > 0 && !rgi_exact_of(operation)->peek)
         spoil(input);
-    done(input, operation, -ECANCELED);
+    rgi_half_answer(&input->half, operation, -ECANCELED);
     go_on(input);
-    if (input->reading && input->window == 0 && rgi_list_empty(&input->line)) {
+    if (input->half.out > 0 && input->window == 0 &&
+        rgi_list_empty(&input->half.line)) {
         input->unwanted = true;
-        read_cancel(input);
+        rgi_half_cancel(&input->half);
     }
+}
+
+static struct rgi_input *
+listed(struct rgm_link *link)
+{
+    return rgi_container_of(link, struct rgi_input, half.all);
 }
 
 void
 rgi_readers_lose(struct rgm_worker *worker)
 {
     for (struct rgm_link *link = worker->inputs.next; link != &worker->inputs;
-         link = link->next) {
-        struct rgi_input *input =
-            rgi_container_of(link, struct rgi_input, all);
-
-        input->ended = worker->failure;
-        list_answer(input, &input->line, worker->failure);
-        list_answer(input, &input->closers, 0);
-        if (input->state == INPUT_CLOSING)
-            input->state = INPUT_CLOSED;
-    }
+         link = link->next)
+        rgi_half_lose(&listed(link)->half);
 }
 
 /* The streams' handles may be gone. What is still out was lost. */
@@ -476,31 +414,15 @@ rgi_readers_forget(struct rgm_worker *worker)
     struct rgm_link *link;
 
     while ((link = rgi_list_pop_front(&worker->inputs)) != NULL) {
-        struct rgi_input *input =
-            rgi_container_of(link, struct rgi_input, all);
+        struct rgi_input *input = listed(link);
 
         pieces_drop(input);
-        if (!input->reading)
+        if (input->half.out == 0)
             rgi_slab_give(&worker->slab, input, bytes_of(input->capacity));
     }
 }
 
 /* -------------------------------------------------------------------- handles */
-
-static void
-input_init(struct rgi_input *input, struct rgm_actor *self,
-           struct rgm_stream *stream, const struct rgm_reader_options *options)
-{
-    input->worker = self->worker;
-    input->stream = stream;
-    input->pool = options->pool;
-    input->opener = self->address;
-    input->window = options->window;
-    rgi_list_init(&input->line);
-    rgi_list_init(&input->closers);
-    rgi_list_push_back(&self->worker->inputs, &input->all);
-    stream->socket.busy++;
-}
 
 int
 rgm_input_open(struct rgm_actor *self, struct rgm_stream *stream,
@@ -512,13 +434,9 @@ rgm_input_open(struct rgm_actor *self, struct rgm_stream *stream,
     uint32_t capacity;
     int status;
 
-    rgi_assert(rgi_is_owner(worker));
-    if (worker->is_guest || stream == NULL || options == NULL ||
-        options->window > RGM_READER_WINDOW_MAX)
+    if (options == NULL || options->window > RGM_READER_WINDOW_MAX)
         return -EINVAL;
-    status = rgi_transfer_check(worker, &stream->socket);
-    if (status == -EBADF && stream->socket.open == 1)
-        return -EINVAL; /* open, and no stream */
+    status = rgi_half_check(self, stream);
     if (status != 0)
         return status;
     capacity = options->window + RGM_READER_PEEK_PIECES;
@@ -526,8 +444,12 @@ rgm_input_open(struct rgm_actor *self, struct rgm_stream *stream,
     if (input == NULL)
         return -ENOMEM;
     memset(input, 0, bytes_of(capacity));
+    rgi_half_init(&input->half, self, stream, &input->read.request,
+                  &worker->inputs);
+    input->half.told = true; /* by next and exact; a close says nothing */
+    input->pool = options->pool;
+    input->window = options->window;
     input->capacity = capacity;
-    input_init(input, self, stream, options);
     ret_reader->worker = stream->socket.worker;
     ret_reader->input = input;
     return 0;
@@ -536,23 +458,15 @@ rgm_input_open(struct rgm_actor *self, struct rgm_stream *stream,
 int
 rgm_input_drop(struct rgm_actor *self, struct rgm_reader *reader)
 {
-    struct rgm_worker *worker = self->worker;
     struct rgi_input *input = reader->input;
-    struct rgm_address here =
-        rgi_address_make(worker->number, 0, worker->identity);
 
-    rgi_assert(rgi_is_owner(worker));
+    rgi_assert(rgi_is_owner(self->worker));
     if (input == NULL)
         return 0;
-    if (!rgm_address_same(reader->worker, here))
+    if (!rgi_half_is_here(self->worker, reader->worker))
         return -EXDEV;
     *reader = (struct rgm_reader){0};
-    list_answer(input, &input->line, -EPIPE);
-    if (input->reading) {
-        input->state = INPUT_LEAVING;
-        read_cancel(input);
-        return 0;
-    }
-    input_free(input);
+    if (rgi_half_drop(&input->half))
+        input_free(input);
     return 0;
 }

@@ -362,8 +362,8 @@ struct rgm_worker {
     uint64_t names_last;     /* the last number we gave */
 
     /* acquire.c */
-    struct rgm_link outputs;  /* of its writers, writer.c */
-    struct rgm_link inputs;   /* of its readers, reader.c */
+    struct rgm_link outputs;  /* halves of its writers */
+    struct rgm_link inputs;   /* halves of its readers */
     struct rgm_link acquires; /* that wait, and are the first for their pool */
 
     /* turn.c */

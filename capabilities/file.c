@@ -17,26 +17,18 @@
 #include "capabilities/file_lane.h"
 #include "capabilities/operation.h"
 
-#define FILE_TYPE(t, record)                                                   \
-    const struct rgm_message_type rgi_type_##t = {                             \
-        .name = #record,                                                       \
-        .size_bytes = sizeof(struct record),                                   \
-        .header_offset = offsetof(struct rgm_request, message),                \
-        .kind = RGM_KIND_OPERATION,                                            \
-    }
-
-FILE_TYPE(file_open, rgm_file_open);
-FILE_TYPE(file_read, rgm_file_read);
-FILE_TYPE(file_write, rgm_file_write);
-FILE_TYPE(file_sync, rgm_file_sync);
-FILE_TYPE(file_stat, rgm_file_stat);
-FILE_TYPE(file_seek, rgm_file_seek);
-FILE_TYPE(file_truncate, rgm_file_truncate);
-FILE_TYPE(file_allocate, rgm_file_allocate);
-FILE_TYPE(file_advise, rgm_file_advise);
-FILE_TYPE(path, rgm_path);
-FILE_TYPE(directory_read, rgm_directory_read);
-FILE_TYPE(file_job, rgm_file_job);
+RGI_OPERATION_TYPE(file_open, rgm_file_open, 0);
+RGI_OPERATION_TYPE(file_read, rgm_file_read, 0);
+RGI_OPERATION_TYPE(file_write, rgm_file_write, 0);
+RGI_OPERATION_TYPE(file_sync, rgm_file_sync, 0);
+RGI_OPERATION_TYPE(file_stat, rgm_file_stat, 0);
+RGI_OPERATION_TYPE(file_seek, rgm_file_seek, 0);
+RGI_OPERATION_TYPE(file_truncate, rgm_file_truncate, 0);
+RGI_OPERATION_TYPE(file_allocate, rgm_file_allocate, 0);
+RGI_OPERATION_TYPE(file_advise, rgm_file_advise, 0);
+RGI_OPERATION_TYPE(path, rgm_path, 0);
+RGI_OPERATION_TYPE(directory_read, rgm_directory_read, 0);
+RGI_OPERATION_TYPE(file_job, rgm_file_job, 0);
 
 #define OFFSET_MAX_BYTES ((uint64_t)INT64_MAX)
 
@@ -61,14 +53,9 @@ prepare_front_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
                  const struct rgm_message_type *type,
                  const struct rgm_file *file, size_t front_bytes)
 {
-    struct rgm_address where = {0};
-
-    if (file != NULL)
-        where = file->handle.worker;
-    rgi_operation_prepare_front(operation, kind, type, where, front_bytes);
-    refuse_if(operation, file == NULL);
-    if (where.bits == 0)
-        rgi_operation_refuse(operation, -EBADF);
+    rgi_operation_prepare_on(operation, kind, type,
+                             file != NULL ? &file->handle.worker : NULL,
+                             front_bytes);
 }
 
 static void

@@ -49,6 +49,22 @@ rgi_operation_prepare(struct rgm_operation *operation,
 }
 
 void
+rgi_operation_prepare_on(struct rgm_operation *operation,
+                         enum rgm_operation_kind kind,
+                         const struct rgm_message_type *type,
+                         const struct rgm_address *where, size_t front_bytes)
+{
+    static const struct rgm_address nobody;
+
+    rgi_operation_prepare_front(operation, kind, type,
+                                where != NULL ? *where : nobody, front_bytes);
+    if (where == NULL)
+        rgi_operation_refuse(operation, -EINVAL);
+    else if (where->bits == 0)
+        rgi_operation_refuse(operation, -EBADF);
+}
+
+void
 rgi_operation_refuse(struct rgm_operation *operation, int error)
 {
     rgi_assert(operation->state == RGM_OPERATION_HOME);

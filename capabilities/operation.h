@@ -81,6 +81,17 @@ extern const struct rgm_message_type rgi_type_packet_open;
 extern const struct rgm_message_type rgi_type_packet_read;
 extern const struct rgm_message_type rgi_type_packet_write;
 
+/* What a capability's request is to the runtime. Late: a peer may take its time
+ * over the answer. */
+#define RGI_OPERATION_TYPE(t, record, is_late)                                \
+    const struct rgm_message_type rgi_type_##t = {                            \
+        .name = "rgm_" #t,                                                    \
+        .size_bytes = sizeof(struct record),                                  \
+        .header_offset = offsetof(struct rgm_request, message),               \
+        .kind = RGM_KIND_OPERATION,                                           \
+        .late = (is_late),                                                    \
+    }
+
 /* Makes any memory of type->size_bytes into an operation at home. */
 void rgi_operation_prepare(struct rgm_operation *operation,
                            enum rgm_operation_kind kind,
@@ -93,6 +104,15 @@ void rgi_operation_prepare_front(struct rgm_operation *operation,
                                  enum rgm_operation_kind kind,
                                  const struct rgm_message_type *type,
                                  struct rgm_address where, size_t front_bytes);
+
+/* The same, of an operation on a handle, which says where it goes: `where` is
+ * its worker. NULL is no handle, and nobody's address one that is not open: that
+ * is remembered. */
+void rgi_operation_prepare_on(struct rgm_operation *operation,
+                              enum rgm_operation_kind kind,
+                              const struct rgm_message_type *type,
+                              const struct rgm_address *where,
+                              size_t front_bytes);
 
 /* Remembers that the arguments were bad; the first reason stays. */
 void rgi_operation_refuse(struct rgm_operation *operation, int error);

@@ -12,18 +12,9 @@
 
 #include "capabilities/operation.h"
 
-#define PACKET_TYPE(t, record, is_late)                                       \
-    const struct rgm_message_type rgi_type_##t = {                            \
-        .name = #record,                                                      \
-        .size_bytes = sizeof(struct record),                                  \
-        .header_offset = offsetof(struct rgm_request, message),               \
-        .kind = RGM_KIND_OPERATION,                                           \
-        .late = (is_late),                                                    \
-    }
-
-PACKET_TYPE(packet_open, rgm_packet_open, 0);
-PACKET_TYPE(packet_read, rgm_packet_read, 1);
-PACKET_TYPE(packet_write, rgm_packet_write, 1);
+RGI_OPERATION_TYPE(packet_open, rgm_packet_open, 0);
+RGI_OPERATION_TYPE(packet_read, rgm_packet_read, 1);
+RGI_OPERATION_TYPE(packet_write, rgm_packet_write, 1);
 
 _Static_assert(sizeof(struct sockaddr_storage) == RGM_PACKET_ADDRESS_BYTES,
                "a record has room for any address");
@@ -45,14 +36,9 @@ prepare_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
            const struct rgm_message_type *type,
            const struct rgm_packet *packet)
 {
-    struct rgm_address where = {0};
-
-    if (packet != NULL)
-        where = packet->socket.worker;
-    rgi_operation_prepare(operation, kind, type, where);
-    refuse_if(operation, packet == NULL);
-    if (where.bits == 0)
-        rgi_operation_refuse(operation, -EBADF);
+    rgi_operation_prepare_on(operation, kind, type,
+                             packet != NULL ? &packet->socket.worker : NULL,
+                             type->size_bytes);
 }
 
 /* A Unix socket may stay unnamed; it says its family by an empty path. */

@@ -8,32 +8,17 @@
 
 #include "capabilities/operation.h"
 
-#define OPERATION_TYPE(t, record)                                              \
-    const struct rgm_message_type rgi_type_##t = {                             \
-        .name = "rgm_" #t,                                                     \
-        .size_bytes = sizeof(struct record),                                   \
-        .header_offset = offsetof(struct rgm_request, message),                \
-        .kind = RGM_KIND_OPERATION,                                            \
-        .late = 1, /* a peer may take its time */                              \
-    }
-
-OPERATION_TYPE(next, rgm_next);
-OPERATION_TYPE(exact, rgm_exact);
-OPERATION_TYPE(reader_close, rgm_reader_close);
+RGI_OPERATION_TYPE(next, rgm_next, 1);
+RGI_OPERATION_TYPE(exact, rgm_exact, 1);
+RGI_OPERATION_TYPE(reader_close, rgm_reader_close, 1);
 
 static void
 prepare(struct rgm_operation *operation, enum rgm_operation_kind kind,
         const struct rgm_message_type *type, const struct rgm_reader *reader)
 {
-    struct rgm_address where = {0};
-
-    if (reader != NULL)
-        where = reader->worker;
-    rgi_operation_prepare(operation, kind, type, where);
-    if (reader == NULL)
-        rgi_operation_refuse(operation, -EINVAL);
-    else if (where.bits == 0)
-        rgi_operation_refuse(operation, -EBADF);
+    rgi_operation_prepare_on(operation, kind, type,
+                             reader != NULL ? &reader->worker : NULL,
+                             type->size_bytes);
 }
 
 void

@@ -26,28 +26,19 @@
 #include "capabilities/packet.h"
 #include "capabilities/send_file.h"
 
-#define OPERATION_TYPE(t, record, is_late)                                    \
-    const struct rgm_message_type rgi_type_##t = {                            \
-        .name = "rgm_" #t,                                                    \
-        .size_bytes = sizeof(struct record),                                  \
-        .header_offset = offsetof(struct rgm_request, message),               \
-        .kind = RGM_KIND_OPERATION,                                           \
-        .late = (is_late),                                                    \
-    }
-
 /* Late: those that wait for a peer, for as long as it likes. */
-OPERATION_TYPE(listen, rgm_listen, 0);
-OPERATION_TYPE(accept, rgm_accept, 1);
-OPERATION_TYPE(connect, rgm_connect, 1);
-OPERATION_TYPE(read, rgm_read, 1);
-OPERATION_TYPE(read_pooled, rgm_read_pooled, 1);
-OPERATION_TYPE(write, rgm_write, 1);
-OPERATION_TYPE(shutdown, rgm_shutdown, 0);
-OPERATION_TYPE(close, rgm_close, 0);
-OPERATION_TYPE(set_option, rgm_socket_option, 0);
-OPERATION_TYPE(get_option, rgm_socket_option, 0);
-OPERATION_TYPE(names, rgm_names, 0);
-OPERATION_TYPE(await, rgm_await, 1);
+RGI_OPERATION_TYPE(listen, rgm_listen, 0);
+RGI_OPERATION_TYPE(accept, rgm_accept, 1);
+RGI_OPERATION_TYPE(connect, rgm_connect, 1);
+RGI_OPERATION_TYPE(read, rgm_read, 1);
+RGI_OPERATION_TYPE(read_pooled, rgm_read_pooled, 1);
+RGI_OPERATION_TYPE(write, rgm_write, 1);
+RGI_OPERATION_TYPE(shutdown, rgm_shutdown, 0);
+RGI_OPERATION_TYPE(close, rgm_close, 0);
+RGI_OPERATION_TYPE(set_option, rgm_socket_option, 0);
+RGI_OPERATION_TYPE(get_option, rgm_socket_option, 0);
+RGI_OPERATION_TYPE(names, rgm_names, 0);
+RGI_OPERATION_TYPE(await, rgm_await, 1);
 
 /* Where in a record the pointers to its sockets are; 0: it has none. */
 struct shape {
@@ -110,15 +101,9 @@ prepare_front_on(struct rgm_operation *operation, enum rgm_operation_kind kind,
                  const struct rgm_message_type *type,
                  const struct rgm_socket *socket, size_t front_bytes)
 {
-    struct rgm_address where = {0};
-
-    if (socket != NULL)
-        where = socket->worker;
-    rgi_operation_prepare_front(operation, kind, type, where, front_bytes);
-    if (socket == NULL)
-        rgi_operation_refuse(operation, -EINVAL);
-    else if (where.bits == 0)
-        rgi_operation_refuse(operation, -EBADF);
+    rgi_operation_prepare_on(operation, kind, type,
+                             socket != NULL ? &socket->worker : NULL,
+                             front_bytes);
 }
 
 static void

@@ -8,33 +8,18 @@
 
 #include "capabilities/operation.h"
 
-#define OPERATION_TYPE(t, record)                                              \
-    const struct rgm_message_type rgi_type_##t = {                             \
-        .name = "rgm_" #t,                                                     \
-        .size_bytes = sizeof(struct record),                                   \
-        .header_offset = offsetof(struct rgm_request, message),                \
-        .kind = RGM_KIND_OPERATION,                                            \
-        .late = 1, /* a peer may take its time */                              \
-    }
-
-OPERATION_TYPE(submit, rgm_submit);
-OPERATION_TYPE(flush, rgm_flush);
-OPERATION_TYPE(writer_close, rgm_writer_close);
-OPERATION_TYPE(receipt, rgm_receipt);
+RGI_OPERATION_TYPE(submit, rgm_submit, 1);
+RGI_OPERATION_TYPE(flush, rgm_flush, 1);
+RGI_OPERATION_TYPE(writer_close, rgm_writer_close, 1);
+RGI_OPERATION_TYPE(receipt, rgm_receipt, 1);
 
 static void
 prepare(struct rgm_operation *operation, enum rgm_operation_kind kind,
         const struct rgm_message_type *type, const struct rgm_writer *writer)
 {
-    struct rgm_address where = {0};
-
-    if (writer != NULL)
-        where = writer->worker;
-    rgi_operation_prepare(operation, kind, type, where);
-    if (writer == NULL)
-        rgi_operation_refuse(operation, -EINVAL);
-    else if (where.bits == 0)
-        rgi_operation_refuse(operation, -EBADF);
+    rgi_operation_prepare_on(operation, kind, type,
+                             writer != NULL ? &writer->worker : NULL,
+                             type->size_bytes);
 }
 
 void
