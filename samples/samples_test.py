@@ -165,10 +165,12 @@ def supervises():
         print("ok supervise, without signals: not under ThreadSanitizer")
         return
     # Two of them get the signal, and end each in its way.
-    waits = ("import signal, sys\n"
-             "signal.signal(signal.SIGTERM, lambda *_: sys.exit({}))\n"
-             "print('ready', flush=True)\n"
-             "signal.pause()")
+    # One write each, so no line is torn; blocked, so none comes too early.
+    waits = ("import os, signal, sys\n"
+             "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+             "os.write(1, b'ready\\n')\n"
+             "signal.sigwait([signal.SIGTERM])\n"
+             "sys.exit({})")
     keeper = supervise(sys.executable, "-c", waits.format(3), "--",
                        sys.executable, "-c", waits.format(0))
     ready = 0
