@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capabilities/import.h"
 #include "capabilities/operation.h"
 
 RGI_OPERATION_TYPE(packet_open, rgm_packet_open, 0);
@@ -226,8 +227,15 @@ rgi_packet_open(struct rgm_packet_open *record, enum rgi_socket_mode mode,
     const struct rgm_endpoint *either =
         record->local.family != 0 ? &record->local : &record->peer;
     int fd = -1;
-    int status = rgi_socket_open_type(either, SOCK_DGRAM, mode, &fd);
+    int status;
 
+    if (record->imports) {
+        status = rgi_import_packet(record);
+        if (status == 0)
+            *ret_fd = record->descriptor;
+        return status;
+    }
+    status = rgi_socket_open_type(either, SOCK_DGRAM, mode, &fd);
     if (status < 0)
         return status;
     status = set_up(record, either->family, fd);

@@ -22,7 +22,7 @@
 #define rgi_packet_write_of(operation)                                        \
     ((struct rgm_packet_write *)(void *)(operation))
 
-/* Opens, binds, connects; record->local is what it is bound to. */
+/* Opens, binds, connects, or imports; record->local is what it is bound to. */
 RGM_MUST_USE int rgi_packet_open(struct rgm_packet_open *record,
                                  enum rgi_socket_mode mode, int *ret_fd);
 

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "capabilities/import.h"
+
 static int
 family_of(const struct rgm_endpoint *endpoint)
 {
@@ -99,15 +101,32 @@ listen_bind(const struct rgm_listen *record, int fd,
     return name_of(fd, getsockname, ret_bound);
 }
 
+/* What it accepts from now on is like what any other accepts. */
+static int
+listen_import(struct rgm_listen *record, int *ret_fd)
+{
+    int status = rgi_import_listener(record);
+
+    if (status < 0)
+        return status;
+    rgi_socket_defaults(record->descriptor);
+    *ret_fd = record->descriptor;
+    return 0;
+}
+
 int
 rgi_socket_listen(struct rgm_listen *record, enum rgi_socket_mode mode,
                   int *ret_fd)
 {
     int fd = -1;
-    int status = rgi_socket_open(&record->endpoint, mode, &fd);
+    int status;
 
+    if (record->imports)
+        return listen_import(record, ret_fd);
+    status = rgi_socket_open(&record->endpoint, mode, &fd);
     if (status < 0)
         return status;
+    rgi_socket_defaults(fd); /* accepted sockets inherit them */
     status = listen_bind(record, fd, &record->endpoint);
     if (status < 0) {
         close(fd);

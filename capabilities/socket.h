@@ -27,8 +27,9 @@ RGM_MUST_USE int rgi_socket_open(const struct rgm_endpoint *endpoint,
                                  enum rgi_socket_mode mode, int *ret_fd);
 
 /*
- * Opens, binds, listens. record->endpoint says where, and on success what it
- * is bound to, with the port that the kernel chose. Owns: the caller.
+ * Opens, binds, listens; or imports what does. record->endpoint says where, and
+ * on success what it is bound to, with the port that the kernel chose. Owns: the
+ * caller.
  */
 RGM_MUST_USE int rgi_socket_listen(struct rgm_listen *record,
                                    enum rgi_socket_mode mode, int *ret_fd);

@@ -22,6 +22,7 @@
 #include "capabilities/detach.h"
 #include "capabilities/endpoint.h"
 #include "capabilities/file.h"
+#include "capabilities/import.h"
 #include "capabilities/operation.h"
 #include "capabilities/packet.h"
 #include "capabilities/send_file.h"
@@ -55,7 +56,9 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_ACCEPT] = {offsetof(struct rgm_accept, listener),
                        offsetof(struct rgm_accept, stream),
                        RGI_SOCKET_LISTENER},
-    [RGM_OP_CONNECT] = {0, offsetof(struct rgm_connect, stream), 0},
+    [RGM_OP_CONNECT] = {offsetof(struct rgm_connect, over),
+                        offsetof(struct rgm_connect, stream),
+                        RGI_SOCKET_STREAM},
     [RGM_OP_READ] = {offsetof(struct rgm_read, stream), 0, RGI_SOCKET_STREAM},
     [RGM_OP_READ_POOLED] = {offsetof(struct rgm_read_pooled, stream), 0,
                             RGI_SOCKET_STREAM},
@@ -160,6 +163,18 @@ rgm_stream_connect(struct rgm_connect *connect, struct rgm_address where,
     connect->stream = stream;
     refuse_if(&connect->operation,
               stream == NULL || !rgi_endpoint_is_valid(endpoint));
+    if (endpoint != NULL)
+        connect->endpoint = *endpoint;
+}
+
+void
+rgm_stream_connect_over(struct rgm_connect *connect, struct rgm_stream *stream,
+                        const struct rgm_endpoint *endpoint)
+{
+    prepare_on(&connect->operation, RGM_OP_CONNECT, &rgi_type_connect,
+               SOCKET_OF(stream));
+    connect->over = stream;
+    refuse_if(&connect->operation, !rgi_endpoint_is_valid(endpoint));
     if (endpoint != NULL)
         connect->endpoint = *endpoint;
 }

@@ -56,7 +56,7 @@ RGM_MUST_USE int rgi_stream_admit(struct rgm_operation *operation);
  * What ends because of that goes into the list. */
 void rgi_stream_retire(struct rgm_operation *operation, struct rgm_turn *turn);
 
-/* The socket an admitted operation uses; NULL for listen and connect. */
+/* The socket an admitted operation uses; NULL for those that make one. */
 struct rgm_socket *rgi_stream_uses(const struct rgm_operation *operation);
 
 /* Opens the handle that a listen, accept or connect fills. To be called on the

@@ -119,10 +119,13 @@ listen_at(struct rgm_listen *record, int fd)
 static int
 do_listen(struct automaton *automaton, struct rgm_listen *record)
 {
-    int fd = socket(family_of(&record->endpoint),
-                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int status;
+    int fd;
 
+    if (record->imports)
+        return -ENOTSUP;
+    fd = socket(family_of(&record->endpoint),
+                SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     status = listen_at(record, fd);
@@ -182,9 +185,14 @@ static int
 do_connect(struct automaton *automaton, struct rgm_connect *record,
            struct work *work)
 {
-    int status = work->connecting ? connect_look(work)
-                                  : connect_begin(record, work);
+    int status;
 
+    if (record->imports)
+        return -ENOTSUP;
+    if (record->over != NULL)
+        return -EISCONN; /* none is open and not connected */
+    status = work->connecting ? connect_look(work)
+                              : connect_begin(record, work);
     if (status != 0)
         return status;
     (void)fcntl(work->fd, F_SETFL, 0); /* blocking, as the others are */

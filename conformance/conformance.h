@@ -32,6 +32,7 @@
 #include "conformance/file_base_cases.h"
 #include "conformance/file_cases.h"
 #include "conformance/file_lane_cases.h"
+#include "conformance/import_cases.h"
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/mechanics_cases.h"
@@ -70,6 +71,7 @@
     FILE_CASES(X, provider##_file)                                             \
     FILE_LANE_CASES(X, provider##_file_lane)                                   \
     VECTOR_CASES(X, provider##_vector)                                         \
+    IMPORT_CASES(X, provider##_import)                                         \
     JOB_CASES(X, provider##_job)                                               \
     LIFECYCLE_CASES(X, provider##_lifecycle)                                   \
     MECHANICS_CASES(X, provider##_mechanics)                                   \

@@ -441,6 +441,78 @@ pkt_10_record_may_move_until_it_is_asked(struct stage *stage)
     free(reads);
 }
 
+/* -------------------------------------------------------------------- bursts */
+
+enum { BURST = 64, JUMBO_BYTES = 9000, SMALL_BYTES = 1500 };
+
+/* Numbered; every other one is empty, and four are longer than the memory. */
+static size_t
+burst_length(uint32_t number)
+{
+    if (number % 2 == 1)
+        return 0;
+    return number % 16 == 0 ? JUMBO_BYTES : 4 + number;
+}
+
+static void
+burst_send(struct stage *stage, struct two *two, uint32_t round)
+{
+    unsigned char out[JUMBO_BYTES];
+
+    pattern_fill(out, sizeof(out), 0);
+    for (uint32_t i = 0; i < BURST; i++) {
+        uint32_t number = round * BURST + i;
+
+        memcpy(out, &number, sizeof(number));
+        rgi_check(packet_send(stage, &two->near, out, burst_length(i), NULL) ==
+                  0);
+    }
+}
+
+static void
+burst_holds(const struct rgm_packet_read *read, const unsigned char *bytes,
+            uint32_t round, uint32_t i)
+{
+    size_t length_bytes = burst_length(i);
+    uint32_t number = round * BURST + i;
+
+    rgi_check(read->length_bytes == length_bytes);
+    rgi_check(read->truncated == (length_bytes > SMALL_BYTES));
+    rgi_check(read->count ==
+              (length_bytes > SMALL_BYTES ? SMALL_BYTES : length_bytes));
+    if (length_bytes > 0)
+        rgi_check(memcmp(bytes, &number, sizeof(number)) == 0 &&
+                  pattern_holds(bytes + 4, read->count - 4, 4));
+}
+
+void
+field_b70_order_cuts_and_empty_ones(struct stage *stage)
+{
+    const uint32_t rounds = 4 + (uint32_t)rgi_scale(1000);
+    unsigned char in[SMALL_BYTES];
+    struct packet_read_step next;
+    struct rgm_packet_read read;
+    struct two two;
+
+    step_clear(&next);
+    two_open(stage, &two);
+    for (uint32_t round = 0; round < rounds; round++) {
+        burst_send(stage, &two, round);
+        for (uint32_t i = 0; i < BURST; i++) {
+            rgm_packet_read(&read, &two.far, in, sizeof(in), 0);
+            rgi_check(rgm_call(stage->runtime, &read) == 0);
+            burst_holds(&read, in, round, i);
+        }
+        rgm_packet_read(&next.op, &two.far, in, sizeof(in), 0);
+        stage_begin(stage, &next); /* nothing more is no empty datagram */
+        (void)stage_counters(stage);
+        rgi_check(stage_is_out(stage, &next));
+        stage_cancel(stage, &next);
+        rgi_check(stage_end(stage, &next) == -ECANCELED);
+    }
+    two_close(stage, &two);
+}
+
 /* -------------------------------------------------------------------- a life */
 
 void

@@ -18,6 +18,7 @@
     X(suite, pkt_09_pieces_and_flags_are_alike)                                \
     X(suite, pkt_10_record_may_move_until_it_is_asked)                         \
     X(suite, soc_01_packet_sockets_have_a_life)                                \
+    X(suite, field_b70_order_cuts_and_empty_ones)                              \
     X(suite, packet_open_checks_its_ends)                                      \
     X(suite, refused_peer_is_an_answer_and_the_socket_lives)                   \
     X(suite, packets_leave_no_descriptor_and_no_memory)

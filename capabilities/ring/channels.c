@@ -74,6 +74,7 @@ rgi_channel_take(struct rgi_channels *channels)
     channel->open = true;
     channel->more = false;
     channel->shut = false;
+    channel->imported = false;
     return channel;
 }
 

@@ -44,6 +44,7 @@ struct rgi_channel {
     bool open;
     bool more; /* the last receive said that it left something */
     bool shut; /* output has been ended */
+    bool imported; /* a listener: what is in its backlog inherits nothing */
     uint32_t next_free;
 };
 
@@ -99,6 +100,7 @@ struct rgi_task {
     bool started : 1;  /* has a place among those in the kernel */
     bool chooses : 1;  /* read_pooled: the kernel picks the slot */
     bool has_slot : 1; /* read_pooled: it brings its own */
+    bool begun : 1;    /* connect: it goes on in the kernel */
     union {
         struct rgi_write_place place; /* write, files' transfers */
         struct rgi_room *room;        /* accept, connect, stat */

@@ -22,6 +22,7 @@
 
 #include "base/memory.h"
 #include "capabilities/detach.h"
+#include "capabilities/import.h"
 #include "capabilities/socket.h"
 
 /* The kernel cuts a transfer at 2 GiB; a result must fit an int. */
@@ -108,7 +109,7 @@ listen_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
         rgi_channel_give(&p->channels, task->channel);
         return status;
     }
-    rgi_socket_defaults(fd); /* accepted sockets inherit them */
+    task->channel->imported = rgi_listen_of(operation)->imports;
     fill(operation, fd);
     return 0;
 }
@@ -162,6 +163,16 @@ accept_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
     rgi_channel_give(&p->channels, task->channel);
 }
 
+static bool
+of_import(const struct rgi_ring_provider *p,
+          const struct rgm_operation *operation)
+{
+    const struct rgi_channel *listener =
+        rgi_channel_find(&p->channels, rgi_stream_uses(operation)->resource);
+
+    return listener != NULL && listener->imported;
+}
+
 static int
 accept_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
            int result, uint32_t flags)
@@ -181,6 +192,8 @@ accept_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
         rgi_endpoint_from_kernel(&task->room->address, task->room->length,
                                  &rgi_accept_of(operation)->peer);
     rgi_ring_room_give(p, task);
+    if (of_import(p, operation))
+        rgi_socket_defaults(result);
     fill(operation, result);
     return 0;
 }
@@ -207,16 +220,46 @@ connect_open(struct rgi_ring_provider *p, struct rgm_operation *operation)
     return RGI_STEP_ATTEMPT;
 }
 
+/* The socket is there, and stays: an attempt is all there is to it. */
+static int
+connect_over(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    int status = rgi_ring_use(p, operation);
+
+    if (status < 0)
+        return status;
+    task->room = rgi_ring_room_take(p);
+    if (task->room == NULL)
+        return -ENOMEM;
+    task->room->length = rgi_endpoint_to_kernel(
+        &rgi_connect_of(operation)->endpoint, &task->room->address);
+    return RGI_STEP_ATTEMPT;
+}
+
+static int
+import(struct rgm_operation *operation)
+{
+    int status = rgi_import_stream(rgi_connect_of(operation));
+
+    if (status == 0)
+        fill(operation, rgi_connect_of(operation)->descriptor);
+    return status;
+}
+
 static int
 connect_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
     struct rgi_task *task = rgi_task_of(operation);
     int step;
 
+    if (rgi_connect_of(operation)->over != NULL)
+        return connect_over(p, operation);
     task->channel = rgi_channel_take(&p->channels);
     if (task->channel == NULL)
         return -ENOMEM;
-    step = connect_open(p, operation);
+    step = rgi_connect_of(operation)->imports ? import(operation)
+                                              : connect_open(p, operation);
     if (step < 0)
         rgi_channel_give(&p->channels, task->channel);
     return step;
@@ -241,8 +284,27 @@ connect_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
     struct rgi_task *task = rgi_task_of(operation);
 
     rgi_ring_room_give(p, task);
+    if (rgi_connect_of(operation)->over != NULL)
+        return; /* it cannot be rolled back */
     close(task->fd);
     rgi_channel_give(&p->channels, task->channel);
+}
+
+/* There is a connection. EISCONN is one that was there before, unless the
+ * kernel has told us to wait. */
+static int
+connect_done(struct rgi_ring_provider *p, struct rgm_operation *operation,
+             int result)
+{
+    struct rgi_task *task = rgi_task_of(operation);
+    bool over = rgi_connect_of(operation)->over != NULL;
+
+    if (over && result == -EISCONN && !task->begun)
+        return -EISCONN;
+    rgi_ring_room_give(p, task);
+    if (!over)
+        fill(operation, task->fd);
+    return 0;
 }
 
 /* An interrupted connect goes on in the kernel: wait until it can be written
@@ -257,12 +319,11 @@ connect_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     switch (result) {
     case 0:
     case -EISCONN:
-        rgi_ring_room_give(p, task);
-        fill(operation, task->fd);
-        return 0;
+        return connect_done(p, operation, result);
     case -EINTR:
     case -EALREADY:
     case -EINPROGRESS:
+        task->begun = true;
         return RGI_STEP_OUTPUT;
     case -EAGAIN: /* the backlog of a Unix listener is full */
         return RGI_STEP_PAUSE;

@@ -134,7 +134,8 @@ opens_a_handle(const struct rgm_operation *operation)
 {
     return operation->kind == RGM_OP_LISTEN ||
            operation->kind == RGM_OP_ACCEPT ||
-           operation->kind == RGM_OP_CONNECT ||
+           (operation->kind == RGM_OP_CONNECT &&
+            rgi_stream_uses(operation) == NULL) ||
            operation->kind == RGM_OP_ATTACH ||
            operation->kind == RGM_OP_FILE_OPEN ||
            operation->kind == RGM_OP_PACKET_OPEN;

@@ -22,6 +22,7 @@
 #include "capabilities/child.h"
 #include "capabilities/detach.h"
 #include "capabilities/file.h"
+#include "capabilities/import.h"
 #include "capabilities/packet.h"
 #include "capabilities/send_file.h"
 #include "capabilities/socket.h"
@@ -74,6 +75,14 @@ attempt_accept(struct rgm_accept *record, struct rgi_attempt *attempt)
 
 /* ----------------------------------------------------------------- connect */
 
+/* Of one that is open already, only the connection is made. */
+static int
+connect_socket(const struct rgm_connect *record,
+               const struct rgi_attempt *attempt)
+{
+    return record->over != NULL ? attempt->uses : attempt->made;
+}
+
 static void
 connect_discard(struct rgi_attempt *attempt)
 {
@@ -84,8 +93,11 @@ connect_discard(struct rgi_attempt *attempt)
 }
 
 static enum rgi_verdict
-connect_finish(struct rgi_attempt *attempt, int status)
+connect_finish(const struct rgm_connect *record, struct rgi_attempt *attempt,
+               int status)
 {
+    if (record->over != NULL) /* it cannot be rolled back */
+        return finished(attempt, status);
     if (status == 0)
         status = rgi_socket_make_blocking(attempt->made);
     if (status == 0)
@@ -96,32 +108,52 @@ connect_finish(struct rgi_attempt *attempt, int status)
     return finished(attempt, status);
 }
 
-/* EAGAIN is a Unix listener whose backlog is full: nothing was begun. EINTR is
- * of a connect that goes on by itself. */
-static enum rgi_verdict
-connect_begin(const struct rgm_connect *record, struct rgi_attempt *attempt)
+/* Returns: 0 or an errno. */
+static int
+connect_call(const struct rgm_connect *record,
+             const struct rgi_attempt *attempt)
 {
     struct sockaddr_storage address;
     socklen_t length = rgi_endpoint_to_kernel(&record->endpoint, &address);
 
-    if (connect(attempt->made, (const struct sockaddr *)&address, length) == 0)
-        return connect_finish(attempt, 0);
-    if (errno == EAGAIN)
+    return connect(connect_socket(record, attempt),
+                   (const struct sockaddr *)&address, length) < 0
+               ? errno
+               : 0;
+}
+
+/* EAGAIN is a Unix listener whose backlog is full: nothing was begun. EINTR is
+ * of a connect that goes on by itself, EALREADY of one that did so before. */
+static enum rgi_verdict
+connect_begin(const struct rgm_connect *record, struct rgi_attempt *attempt)
+{
+    int error = connect_call(record, attempt);
+
+    if (error == EAGAIN)
         return RGI_LATER;
-    if (errno != EINPROGRESS && errno != EINTR)
-        return connect_finish(attempt, -errno);
+    if (error != EINPROGRESS && error != EINTR && error != EALREADY)
+        return connect_finish(record, attempt, -error);
     attempt->connecting = true;
     return RGI_LATER;
 }
 
 static enum rgi_verdict
-connect_look(struct rgi_attempt *attempt)
+connect_look(const struct rgm_connect *record, struct rgi_attempt *attempt)
 {
-    struct pollfd entry = {attempt->made, POLLOUT, 0};
+    int fd = connect_socket(record, attempt);
+    struct pollfd entry = {fd, POLLOUT, 0};
+    int error;
 
     if (poll(&entry, 1, 0) <= 0)
         return RGI_LATER;
-    return connect_finish(attempt, rgi_socket_error(attempt->made));
+    if (record->over == NULL)
+        return connect_finish(record, attempt, rgi_socket_error(fd));
+    /* Asked again it tells how it ended, and can be connected after a failure;
+     * its error alone, taken, would leave it half way. */
+    error = connect_call(record, attempt);
+    if (error == EALREADY || error == EINPROGRESS || error == EINTR)
+        return RGI_LATER;
+    return connect_finish(record, attempt, error == EISCONN ? 0 : -error);
 }
 
 static enum rgi_verdict
@@ -129,9 +161,14 @@ attempt_connect(struct rgm_connect *record, struct rgi_attempt *attempt)
 {
     int status = 0;
 
+    if (record->imports) {
+        status = rgi_import_stream(record);
+        attempt->made = status == 0 ? record->descriptor : -1;
+        return finished(attempt, status);
+    }
     if (attempt->connecting)
-        return connect_look(attempt);
-    if (attempt->made < 0)
+        return connect_look(record, attempt);
+    if (record->over == NULL && attempt->made < 0)
         status = rgi_socket_open(&record->endpoint, RGI_SOCKET_NON_BLOCKING,
                                  &attempt->made);
     return status < 0 ? finished(attempt, status)

@@ -20,6 +20,7 @@
 #include <ringmail/file.h>
 #include <ringmail/file_lane.h>
 #include <ringmail/identity.h>
+#include <ringmail/import.h>
 #include <ringmail/job.h>
 #include <ringmail/lease.h>
 #include <ringmail/message.h>

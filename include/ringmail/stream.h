@@ -92,6 +92,8 @@ struct rgm_listen {
     struct rgm_endpoint endpoint; /* when home: as bound, with its port */
     uint32_t backlog;             /* 0: the system's largest */
     bool shared_port;             /* one listener per worker on one port */
+    bool imports;                 /* import.h: what it listens on is there */
+    int descriptor;               /* of an import */
 };
 
 struct rgm_accept {
@@ -106,6 +108,9 @@ struct rgm_connect {
     RGM_OPERATION_HEAD;
     struct rgm_stream *stream;
     struct rgm_endpoint endpoint;
+    struct rgm_stream *over; /* import.h: it is open already; else NULL */
+    bool imports;            /* likewise: there is nothing to connect */
+    int descriptor;          /* of an import */
 };
 
 struct rgm_read {

@@ -314,9 +314,15 @@ memory_attempt_stream(struct memory_world *world,
 
     switch (operation->kind) {
     case RGM_OP_LISTEN:
+        if (listen->imports)
+            return -ENOTSUP;
         status = listen_on(world, &listen->endpoint, &handle);
         return do_open(operation, status, handle);
     case RGM_OP_CONNECT:
+        if (connect->imports)
+            return -ENOTSUP;
+        if (connect->over != NULL)
+            return -EISCONN; /* no stream of ours is anything else */
         status = connect_to(world, &connect->endpoint, &handle);
         return do_open(operation, status, handle);
     case RGM_OP_ACCEPT:
