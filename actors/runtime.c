@@ -432,6 +432,7 @@ options_for(const struct rgm_runtime *runtime, uint32_t number,
         .entries = options->ring_entries,
         .in_flight_max = options->in_flight_max,
         .pool_slots_max = options->pool_slots_max,
+        .fixed_files_max = options->fixed_files_max,
         .strict = options->strict,
         .argument = options->provider_argument,
     };

@@ -58,7 +58,8 @@ poor_open(const struct rgm_provider_options *options,
 {
     int status = fake_open(options, ret_provider, why, why_size);
 
-    rgi_check(options->in_flight_max == 7 && options->entries == 16);
+    rgi_check(options->in_flight_max == 7 && options->entries == 16 &&
+              options->fixed_files_max == 5);
     if (status == 0)
         (*ret_provider)->kinds = NO_LISTENING;
     return status;
@@ -101,6 +102,7 @@ cmp_02_what_a_driver_lacks_is_absent_and_limits_are_its_own(void)
     struct rgm_runtime_options options = {.workers = 2,
                                           .provider = &poor_class,
                                           .in_flight_max = 7,
+                                          .fixed_files_max = 5,
                                           .ring_entries = 16};
 
     fake_reset();

@@ -75,6 +75,8 @@ rgi_channel_take(struct rgi_channels *channels)
     channel->more = false;
     channel->shut = false;
     channel->imported = false;
+    channel->transfers = 0;
+    channel->place = 0;
     return channel;
 }
 

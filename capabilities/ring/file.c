@@ -163,8 +163,12 @@ transfer_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
     int step = use(p, operation);
 
-    return step == RGI_STEP_ATTEMPT && rgi_stream_is_empty(operation) ? 0
-                                                                      : step;
+    if (step != RGI_STEP_ATTEMPT)
+        return step;
+    if (rgi_stream_is_empty(operation))
+        return 0;
+    rgi_fixed_choose(p, rgi_task_of(operation));
+    return step;
 }
 
 static void
@@ -178,6 +182,7 @@ transfer_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
 
     (void)p;
     entry->fd = task->fd;
+    entry->flags = task->fixed ? IOSQE_FIXED_FILE : 0;
     entry->off = (uint64_t)next.offset_bytes;
     if (next.pieces.count == 1) {
         size_t length_bytes = next.pieces.first->length_bytes;

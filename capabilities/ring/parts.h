@@ -45,6 +45,8 @@ struct rgi_channel {
     bool more; /* the last receive said that it left something */
     bool shut; /* output has been ended */
     bool imported; /* a listener: what is in its backlog inherits nothing */
+    uint8_t transfers; /* of a file without a place, as far as they count */
+    uint32_t place;    /* in the table of files, from 1; fixed.c */
     uint32_t next_free;
 };
 
@@ -101,6 +103,7 @@ struct rgi_task {
     bool chooses : 1;  /* read_pooled: the kernel picks the slot */
     bool has_slot : 1; /* read_pooled: it brings its own */
     bool begun : 1;    /* connect: it goes on in the kernel */
+    bool fixed : 1;    /* `fd` is a place in the table of files */
     union {
         struct rgi_write_place place; /* write, files' transfers */
         struct rgi_room *room;        /* accept, connect, stat */
@@ -113,6 +116,7 @@ struct rgi_task {
             int source;  /* descriptor of the file */
             int status;  /* why there is no pipe; 0: there is */
         } send;
+        int kept; /* close: why the ring still has the file; 0: it has not */
     };
 };
 
@@ -154,6 +158,22 @@ struct rgi_ring_pool {
     uint32_t recalled;       /* atomic: pool-recalled: somebody waits */
 };
 
+/* --------------------------------------------------------- table of files */
+
+#define RGI_FIXED_DEFAULT 256u       /* files in the table at once */
+#define RGI_FIXED_MOST 1024u
+#define RGI_FIXED_NONE UINT32_MAX    /* as a limit, and as a file's place */
+#define RGI_FIXED_AFTER 32u          /* transfers that make a file worth it */
+
+struct rgi_fixed {
+    uint32_t max; /* 0: there is no table, and there will be none */
+    bool made;
+    uint64_t empty[RGI_FIXED_MOST / 64]; /* places, a bit each */
+};
+
+/* files_max: of the provider's options. */
+void rgi_fixed_init(struct rgi_fixed *fixed, uint32_t files_max);
+
 /* ---------------------------------------------------------------- provider */
 
 /* So many pipes between two uses; more are closed. */
@@ -184,6 +204,7 @@ struct rgi_ring_provider {
     int pipes[RGI_PIPES_KEPT][2]; /* empty ones, for files that are sent */
     uint32_t pipes_count;
     struct rgi_channels channels;
+    struct rgi_fixed fixed;
     struct rgi_ring_provider *left_before; /* in the list of what was left */
 };
 
@@ -263,6 +284,27 @@ rgi_ring_kind_of(const struct rgm_operation *operation)
 /* stream.c: a room, or NULL: no memory; and back (a task without one: fine). */
 struct rgi_room *rgi_ring_room_take(struct rgi_ring_provider *p);
 void rgi_ring_room_give(struct rgi_ring_provider *p, struct rgi_task *task);
+
+/* fixed.c: gives a file a place in the table, or notes that it has none. */
+void rgi_fixed_put(struct rgi_ring_provider *p, struct rgi_channel *channel);
+
+/* Takes it out again. Returns: 0, or why the ring still has the file. */
+RGM_MUST_USE int
+rgi_fixed_take_out(struct rgi_ring_provider *p, struct rgi_channel *channel);
+
+/* One more transfer of a file begins: by which name does it go? */
+static inline void
+rgi_fixed_choose(struct rgi_ring_provider *p, struct rgi_task *task)
+{
+    struct rgi_channel *channel = task->channel;
+
+    if (channel->place == 0 && ++channel->transfers == RGI_FIXED_AFTER)
+        rgi_fixed_put(p, channel);
+    if (channel->place == 0 || channel->place == RGI_FIXED_NONE)
+        return;
+    task->fixed = true;
+    task->fd = (int)(channel->place - 1);
+}
 
 /* send_file.c: closes the pipes that are kept. */
 void rgi_ring_pipes_close(struct rgi_ring_provider *p);

@@ -514,6 +514,7 @@ fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
     rgi_list_init(&p->stopping);
     rgi_list_init(&p->stopped);
     rgi_channels_init(&p->channels);
+    rgi_fixed_init(&p->fixed, options->fixed_files_max);
     /* In the queue before the first wait, so no first ring is missed. */
     p->bell_armed = rgi_ring_watch(&p->ring, p->bell, RGI_IDENTITY_BELL);
 }

@@ -40,6 +40,9 @@ static struct {
     bool holds;       /* no entry gets to the kernel */
     bool one_by_one;  /* one at a time does */
     unsigned sleeps;  /* enters that may have slept */
+    unsigned enrolled[64];  /* registrations asked for, by opcode */
+    unsigned refuse_opcode; /* of registrations that end with ... */
+    int refuse_result;      /* ... this; 0: none do */
     void (*before)(void);
     void (*after)(void);
 } shim;
@@ -142,6 +145,10 @@ shim_setup(unsigned entries, struct io_uring_params *params)
 static int
 shim_enroll(unsigned fd, unsigned opcode, void *argument, unsigned count)
 {
+    if (opcode < sizeof(shim.enrolled) / sizeof(shim.enrolled[0]))
+        shim.enrolled[opcode]++;
+    if (shim.refuse_result != 0 && opcode == shim.refuse_opcode)
+        return shim.refuse_result;
     return rgi_ring_kernel.enroll(fd, opcode, argument, count);
 }
 

@@ -468,10 +468,11 @@ close_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 
     if (status < 0)
         return status;
+    task->kept = rgi_fixed_take_out(p, task->channel);
     rgi_channel_give(&p->channels, task->channel);
     if (p->started < p->started_max && rgi_list_empty(&p->waiting))
         return RGI_STEP_ATTEMPT;
-    return close(task->fd) < 0 ? -errno : 0;
+    return close(task->fd) < 0 ? -errno : task->kept;
 }
 
 static void
@@ -489,9 +490,8 @@ close_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
           int result, uint32_t flags)
 {
     (void)p;
-    (void)operation;
     (void)flags;
-    return result < 0 ? result : 0;
+    return result < 0 ? result : rgi_task_of(operation)->kept;
 }
 
 /* ------------------------------------------------------------------- await */

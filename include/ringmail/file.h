@@ -387,7 +387,10 @@ struct rgm_file_job {
 RGM_API void rgm_file_job(struct rgm_file_job *job, struct rgm_file *file,
                           rgm_job_function *run);
 
-/* Prepare: close. As rgm_stream_close. */
+/* Prepare: close. As rgm_stream_close. A ring keeps a file that is used again and
+ * again in a table of its own; if the kernel will not take it out of there, the
+ * descriptor is closed, the answer is that error, and the file stays open until
+ * the worker's end. */
 RGM_API void rgm_file_close(struct rgm_close *close, struct rgm_file *file);
 
 /* Close without an answer. As rgm_stream_drop. */

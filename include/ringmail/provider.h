@@ -224,6 +224,8 @@ struct rgm_provider_options {
     uint32_t entries;      /* submission entries, power of two; 0: default */
     uint32_t in_flight_max; /* operations in the kernel at once; 0: default */
     uint32_t pool_slots_max; /* pool slots lent to the ring at once; 0: default */
+    uint32_t fixed_files_max; /* files in a ring's own table at once; 0: default
+                               * (256), up to 1,024; UINT32_MAX: none */
     uint32_t threads;      /* of a pool of blocking calls; 0: default */
     bool strict;           /* refuse to fall back to weaker set-ups */
     void *argument;        /* the program's, for a provider that wants one */
