@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "conformance/order.h"
+
 #define BIG_BYTES ((size_t)8 << 20)
 #define SLOT_BYTES 64
 
@@ -138,16 +140,8 @@ close_peers(struct set *set)
         peer_close(set->peers[i]);
 }
 
-static void
-hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
-}
-
 static const struct rgm_blocker *
-find(const struct rgm_blocker *list, uint32_t count,
-     enum rgm_blocker_kind kind)
+find(const struct rgm_blocker *list, uint32_t count, enum rgm_blocker_kind kind)
 {
     for (uint32_t i = 0; i < count && i < RGM_STOP_REPORT_MAX; i++)
         if (list[i].kind == kind)
@@ -171,7 +165,7 @@ shd_08_expiry_with_leases_and_operations_is_safe(struct stage *stage)
 
     stage->spied = true;
     set_up(stage, &set);
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     rgi_check(rgm_runtime_stop_and_wait(stage->runtime, &options, &report) ==
               -ETIMEDOUT);
     rgi_check(report.forced && report.took_ns >= options.timeout_ns);
@@ -202,8 +196,8 @@ shd_08_what_can_be_cancelled_is_not_left_behind(struct stage *stage)
     rgi_check(rgm_runtime_stop_and_wait(stage->runtime, &options, &report) ==
               -ETIMEDOUT);
     rgi_check(report.forced && report.left_count == 0);
-    rgi_check(find(report.blockers, report.blockers_count,
-                   RGM_BLOCKER_OPERATION));
+    rgi_check(
+        find(report.blockers, report.blockers_count, RGM_BLOCKER_OPERATION));
     rgi_check(set.shared.asked == 4 && set.shared.answered == 4);
     rgi_check(set.shared.cancelled == 4 && set.shared.stopped == 1);
     close_peers(&set);
@@ -308,8 +302,7 @@ shd_09_torn_down_with_everything_out(struct stage *stage)
     rgm_stream_accept(&asker.accept, &stage->listener, &asker.fresh);
     rgm_ask_request(&asker.guest.actor, &asker.sleep.request, guest_answered);
     rgm_ask_request(&asker.guest.actor, &asker.read.request, guest_answered);
-    rgm_ask_request(&asker.guest.actor, &asker.accept.request,
-                    guest_answered);
+    rgm_ask_request(&asker.guest.actor, &asker.accept.request, guest_answered);
     rgi_check(stage_in_flight(stage) == 3);
     rgm_runtime_force(stage->runtime, 0);
     for (uint32_t answers = 0; answers < 3;)
@@ -420,7 +413,7 @@ shd_12_the_blocker_has_a_name_and_an_age(struct stage *stage)
     stage_open(stage);
     peer = stage_pair(stage, &near);
     rgi_check(stage_close_listener(stage, &stage->listener) == 0);
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     rgm_stream_read(&read.op, &near, &byte, 1);
     stage_begin(stage, &read);
     rgi_check(rgm_runtime_blockers(stage->runtime, none, 4) == 0);
@@ -482,8 +475,8 @@ shd_13_eight_callers_with_limits_see_one_end(struct stage *stage)
         rgi_check(callers[i].status == -ETIMEDOUT);
         rgi_check(callers[i].report.forced);
     }
-    rgi_check(find(callers[3].report.blockers,
-                   callers[3].report.blockers_count, RGM_BLOCKER_ACTOR));
+    rgi_check(find(callers[3].report.blockers, callers[3].report.blockers_count,
+                   RGM_BLOCKER_ACTOR));
     stage_wait(stage);
 }
 

@@ -955,7 +955,7 @@ field_b77_failed_sync_is_remembered_until_acknowledged(struct stage *stage)
     scratch_open(stage, &scratch);
     file_open_both(stage, &scratch, &file);
     rgi_check(file_write(stage, &file, "lost", 0) == 4);
-    if (stage->class == &rgm_provider_threads)
+    if (stage_is_on(stage, "threads"))
         shim_sync_fail(scratch_descriptor(scratch.path), EIO);
     else
         stage_do(stage, fail_next, NULL);

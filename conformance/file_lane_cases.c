@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conformance/order.h"
 #include "conformance/scratch.h"
 #include "conformance/shim.h"
 
@@ -77,15 +78,13 @@ do_submit(struct puppet *puppet, void *argument)
     struct play *play = argument;
 
     if (play->lane->direction == RGM_LANE_READER)
-        play->status =
-            rgm_lane_read_at(puppet, play->lane, &play->lease,
-                             play->offset_bytes, play->scope,
-                             &play->completion);
+        play->status = rgm_lane_read_at(puppet, play->lane, &play->lease,
+                                        play->offset_bytes, play->scope,
+                                        &play->completion);
     else
-        play->status =
-            rgm_lane_write_at(puppet, play->lane, &play->lease,
-                              play->length_bytes, play->offset_bytes,
-                              play->scope, &play->completion);
+        play->status = rgm_lane_write_at(puppet, play->lane, &play->lease,
+                                         play->length_bytes, play->offset_bytes,
+                                         play->scope, &play->completion);
 }
 
 static void
@@ -110,8 +109,8 @@ do_identify(struct puppet *puppet, void *argument)
 {
     struct play *play = argument;
 
-    play->status = rgm_completion_identify(puppet, play->completion,
-                                           &play->identity);
+    play->status =
+        rgm_completion_identify(puppet, play->completion, &play->identity);
 }
 
 /* --------------------------------------------------------------- short forms */
@@ -340,20 +339,20 @@ do_four_forms(struct puppet *puppet, void *argument)
 
     switch (play->offset_bytes) {
     case 0:
-        play->status = rgm_lane_write(puppet, &play->writer, &play->lease, 3,
-                                      NULL, ret);
+        play->status =
+            rgm_lane_write(puppet, &play->writer, &play->lease, 3, NULL, ret);
         break;
     case 1:
-        play->status = rgm_lane_write_at(puppet, &play->writer, &play->lease,
-                                         3, 3, NULL, ret);
+        play->status = rgm_lane_write_at(puppet, &play->writer, &play->lease, 3,
+                                         3, NULL, ret);
         break;
     case 2:
         play->status =
             rgm_lane_read(puppet, &play->reader, &play->lease, NULL, ret);
         break;
     default:
-        play->status = rgm_lane_read_at(puppet, &play->reader, &play->lease, 1,
-                                        NULL, ret);
+        play->status =
+            rgm_lane_read_at(puppet, &play->reader, &play->lease, 1, NULL, ret);
     }
 }
 
@@ -538,24 +537,17 @@ fil_20_close_and_collect_wait_side_by_side(struct stage *stage)
 
 /* ------------------------------------------------------------------ dropping */
 
-static void
-do_hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
-}
-
 void
 fil_10_dropped_while_gated_it_is_kept_until_the_end(struct stage *stage)
 {
-    bool carries_on = stage->class == &rgm_provider_threads;
+    bool carries_on = stage_is_on(stage, "threads");
     struct play play;
     char byte = 0;
 
     stage->spied = true;
     play_begin(stage, &play, true);
     (void)play_submit(stage, &play, &play.reader, RGM_FILE_CURSOR);
-    stage_do(stage, do_hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     stage_do(stage, do_drop, &play);
     rgi_check(play.status == 0 && play.completion == NULL);
     (void)stage_counters(stage);
@@ -566,7 +558,7 @@ fil_10_dropped_while_gated_it_is_kept_until_the_end(struct stage *stage)
     rgi_check(rgm_lease_drop(&play.lease) == 0);
     if (carries_on)
         gate_write(&play, "k");
-    stage_do(stage, stage_release_cancels, NULL);
+    stage_do(stage, order_release_cancels, NULL);
     play_await_free(&play, SLOTS);
     gate_write(&play, "l");
     rgi_check(read(play.gate, &byte, 1) == 1 && byte == 'l');
@@ -775,8 +767,8 @@ do_refusals(struct puppet *puppet, void *argument)
     struct rgm_completion *completion = NULL;
     const void *data = play->lease.data;
 
-    rgi_check(rgm_lane_read(puppet, &closed, &play->lease, NULL,
-                            &completion) == -EBADF);
+    rgi_check(rgm_lane_read(puppet, &closed, &play->lease, NULL, &completion) ==
+              -EBADF);
     rgi_check(rgm_lane_read(puppet, &play->writer, &play->lease, NULL,
                             &completion) == -EINVAL);
     rgi_check(rgm_lane_write(puppet, &play->reader, &play->lease, 1, NULL,
@@ -792,8 +784,8 @@ do_refusals(struct puppet *puppet, void *argument)
     rgi_check(play->reader.out == NULL && play->writer.out == NULL);
     rgi_check(rgm_lane_open(&play->reader, play->share, RGM_LANE_READER) ==
               -EBUSY);
-    rgi_check(rgm_lane_open(&closed, play->share,
-                            (enum rgm_lane_direction)3) == -EINVAL);
+    rgi_check(rgm_lane_open(&closed, play->share, (enum rgm_lane_direction)3) ==
+              -EINVAL);
     rgi_check(rgm_file_share(puppet, &play->file, &play->share) == -EBADF);
 }
 

@@ -232,13 +232,6 @@ stage_busy(struct stage *stage, const struct rgm_stream *stream)
     return look.busy;
 }
 
-void
-stage_release_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_release_cancels(spy_of(puppet->number));
-}
-
 /* ----------------------------------------------------------------- counters */
 
 static void

@@ -174,9 +174,6 @@ uint32_t stage_answers_track(struct stage *stage, const struct track *track);
 /* Operations that are out and use the stream, seen by its worker. */
 uint32_t stage_busy(struct stage *stage, const struct rgm_stream *stream);
 
-/* Errands for a stage with a spy: let go of the cancels that are held. */
-void stage_release_cancels(struct puppet *puppet, void *argument);
-
 /* Operations that are out, on all workers, as of a turn from now. */
 uint64_t stage_in_flight(struct stage *stage);
 

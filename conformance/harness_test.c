@@ -15,6 +15,7 @@
 #include "conformance/harness.h"
 #include "conformance/peers.h"
 #include "conformance/shim.h"
+#include "conformance/signal_cases.h"
 
 static const struct stage_fixture plain = {.class = &rgm_provider_threads};
 
@@ -320,6 +321,94 @@ cnf_13_suites_of_children_run_beside_each_other(void)
     }
 }
 
+/* ------------------------------------------------------- a fixture that is hosted */
+
+/* The process has a runtime that goes on in the background, and a dispatch of
+ * signals that is not the case's. */
+static struct {
+    struct rgm_runtime *runtime;
+    struct sigaction before;
+    unsigned set_up;
+    unsigned cleaned_up;
+} host;
+
+static void
+host_hears(int number)
+{
+    (void)number;
+}
+
+static void
+host_answers(void)
+{
+    struct rgm_sleep sleep;
+
+    rgm_sleep_for(&sleep, rgm_worker_address(0), 0);
+    rgi_check(rgm_call(host.runtime, &sleep) == 0);
+}
+
+static void
+host_set_up(struct stage *stage)
+{
+    const struct rgm_runtime_options options = {.provider = stage->class,
+                                                .workers = 1};
+
+    rgi_check(rgm_runtime_create(&options, &host.runtime) == 0);
+    rgi_check(rgm_runtime_start(host.runtime) == 0);
+    rgi_check(sigaction(SIGUSR2, NULL, &host.before) == 0);
+    (void)signal(SIGUSR2, host_hears);
+    host_answers();
+    host.set_up++;
+}
+
+static void
+host_clean_up(struct stage *stage)
+{
+    struct sigaction now;
+
+    (void)stage;
+    rgi_check(sigaction(SIGUSR2, &host.before, &now) == 0);
+    rgi_check(now.sa_handler == host_hears);
+    host_answers();
+    rgm_runtime_stop(host.runtime);
+    rgi_check(rgm_runtime_wait(host.runtime) == 0);
+    rgi_check(rgm_runtime_destroy(host.runtime) == 0);
+    host.cleaned_up++;
+}
+
+static bool
+is_listed(const struct conform_case *cases, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(cases[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void
+cnf_12_a_hosted_fixture_runs_the_base_list_only(void)
+{
+#define ROW(suite, name) {#suite, #name, name},
+    static const struct conform_case all[] = {SIGNAL_CASES(ROW, all_signal)};
+    static const struct conform_case base[] = {
+        SIGNAL_BASE_CASES(ROW, hosted_signal)};
+    static const struct conform_case live[] = {SIGNAL_LIVE_CASES(
+        ROW, live_signal) SIGNAL_ACTOR_CASES(ROW, live_signal)};
+#undef ROW
+    static const struct stage_fixture hosted = {.class = &rgm_provider_threads,
+                                                .set_up = host_set_up,
+                                                .clean_up = host_clean_up};
+    const size_t base_count = sizeof(base) / sizeof(base[0]);
+    const size_t live_count = sizeof(live) / sizeof(live[0]);
+
+    rgi_check(base_count + live_count == sizeof(all) / sizeof(all[0]));
+    for (size_t i = 0; i < live_count; i++)
+        rgi_check(!is_listed(base, base_count, live[i].name));
+    for (size_t i = 0; i < base_count; i++)
+        rgi_check(conform_run(&hosted, &base[i], 60000) == CONFORM_PASSED);
+    rgi_check(host.set_up == base_count && host.cleaned_up == base_count);
+}
+
 #define CASES(X)                                                               \
     X(harness, cnf_02_a_provider_with_time_alone_passes_the_clock_suite)       \
     X(harness, cnf_05_what_cases_assert_can_be_called_by_hand)                 \
@@ -329,6 +418,7 @@ cnf_13_suites_of_children_run_beside_each_other(void)
     X(harness, a_case_that_cannot_be_run_here_is_skipped)                      \
     X(harness, cnf_08_a_gate_that_holds_a_case_is_opened_at_its_deadline)      \
     X(harness, cnf_08_gates_left_shut_are_opened_by_the_clean_up)              \
+    X(harness, cnf_12_a_hosted_fixture_runs_the_base_list_only)                \
     X(harness, cnf_13_suites_of_children_run_beside_each_other)
 
 RGI_CASES(CASES)

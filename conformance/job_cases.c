@@ -5,6 +5,7 @@
 #include "conformance/job_cases.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -350,7 +351,7 @@ blk_08_end_discards_what_is_queued_but_no_cleanup(struct stage *stage)
     behind.job.cleanup = true;
     stage_begin(stage, &held[2]);
     gate_await(&cleanup_gate, 1);
-    stage_begin(stage, &behind); /* queued, too */
+    stage_begin(stage, &behind);  /* queued, too */
     stage_cancel(stage, &behind); /* clean-up goes on */
     stage_stop(stage);
     rgi_check(rgm_runtime_stop_actor(stage->runtime, stage->puppets[0]) == 0);
@@ -476,6 +477,91 @@ blk_12_threads_are_the_runtimes_own(struct stage *stage)
     stage_close(&other);
     stage_deinit(&other);
     stage_close(stage);
+}
+
+/* ---------------------------------------------------------------- given up */
+
+/* Two that nobody waits for: one is in its function, one in the queue. */
+struct loose_job {
+    struct held held;
+    uint32_t *released;
+};
+
+RGM_RELEASE(rgm_job, loose_release);
+
+static void
+loose_release(struct rgm_job *job)
+{
+    struct loose_job *loose = (struct loose_job *)(void *)job;
+
+    *loose->released += job->ran ? 101 : 1;
+    free(loose);
+}
+
+static void
+never_told(struct rgm_actor *self, struct rgm_request *request)
+{
+    (void)self;
+    (void)request;
+    rgi_check(false);
+}
+
+static void
+ask_and_give_up(struct puppet *puppet, void *argument)
+{
+    struct loose_job *loose = argument;
+
+    rgm_ask_request(&puppet->actor, &loose->held.job.request, never_told);
+    rgi_check(rgm_abandon_to(puppet, &loose->held.job,
+                             RGM_RELEASE_BY(rgm_job, loose_release)) == 0);
+}
+
+struct released {
+    uint32_t *word;
+    uint32_t seen;
+};
+
+static void
+look_at_released(struct puppet *puppet, void *argument)
+{
+    struct released *released = argument;
+
+    (void)puppet;
+    released->seen = *released->word;
+}
+
+void
+cnf_16_abandoned_jobs_run_and_are_released_once(struct stage *stage)
+{
+    struct gate gate = GATE_INITIALIZER;
+    uint32_t words[2] = {0, 0};
+    struct released released[2] = {{&words[0], 0}, {&words[1], 0}};
+
+    stage->options.job_threads = 1;
+    stage_open(stage);
+    for (int i = 0; i < 2; i++) {
+        struct loose_job *loose = calloc(1, sizeof(*loose));
+
+        rgi_check(loose != NULL);
+        held_prepare(&loose->held, &gate);
+        loose->released = &words[i];
+        stage_do(stage, ask_and_give_up, loose);
+        if (i == 0)
+            gate_await(&gate, 1);
+    }
+    (void)stage_counters(stage);
+    for (int i = 0; i < 2; i++) {
+        stage_do(stage, look_at_released, &released[i]);
+        rgi_check(released[i].seen == 0);
+    }
+    gate_open(&gate);
+    for (int i = 0; i < 2; i++) {
+        while (released[i].seen == 0)
+            stage_do(stage, look_at_released, &released[i]);
+        rgi_check(released[i].seen == 101);
+    }
+    stage_close(stage);
+    rgi_check(words[0] == 101 && words[1] == 101);
 }
 
 /* -------------------------------------------------------------- the threads */

@@ -21,6 +21,7 @@
     X(suite, blk_10_fault_reaches_the_asker_unchanged)                         \
     X(suite, blk_11_nothing_is_allocated_free_or_waiting)                      \
     X(suite, blk_12_threads_are_the_runtimes_own)                              \
+    X(suite, cnf_16_abandoned_jobs_run_and_are_released_once)                  \
     X(suite, opl_20_job_that_has_begun_runs_on)                                \
     X(suite, jobs_run_on_no_worker_and_cannot_await_the_end)                   \
     X(suite, jobs_do_not_hold_a_worker_up)

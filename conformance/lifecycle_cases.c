@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "conformance/order.h"
 #include "conformance/shim.h"
 
 #define BIG_BYTES ((size_t)8 << 20) /* more than the kernel takes at once */
@@ -1031,8 +1032,7 @@ submit_each(struct puppet *puppet, void *argument)
     rgi_check(rgm_submit_cleanup(puppet, &close) < 0); /* full, or busy yet */
     rgm_stream_shutdown(&shutdown, &none);
     rgi_check(rgm_submit_cleanup(puppet, &shutdown) == -EBADF);
-    rgm_file_advise(&advise, submitting->file,
-                    (enum rgm_file_advice)77, 0, 0);
+    rgm_file_advise(&advise, submitting->file, (enum rgm_file_advice)77, 0, 0);
     rgi_check(rgm_submit_cleanup(puppet, &advise) == -EINVAL);
     rgm_sleep_for(&sleep, rgm_here(puppet), 1);
     rgi_check(rgm_submit_cleanup(puppet, &sleep) == -EINVAL);
@@ -1354,44 +1354,6 @@ opl_24_used_by_eight_threads_at_once(struct stage *stage)
 
 /* ------------------------------------------------------------------- cancel */
 
-static void
-hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
-}
-
-static void
-hold_completions(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_completions = true;
-}
-
-static void
-release_all(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_release_cancels(spy_of(puppet->number));
-    spy_release_completions(spy_of(puppet->number));
-}
-
-static void
-count_done(struct puppet *puppet, void *argument)
-{
-    *(uint32_t *)argument = spy_of(puppet->number)->done.count;
-}
-
-/* Until the provider has completed so many that are being held back. */
-static void
-await_done(struct stage *stage, uint32_t count)
-{
-    uint32_t done = 0;
-
-    while (done < count)
-        stage_do(stage, count_done, &done);
-}
-
 /* The cancel has returned; the work goes on and its memory is still in use. */
 void
 can_06_cancel_says_nothing_about_the_end(struct stage *stage)
@@ -1404,7 +1366,7 @@ can_06_cancel_says_nothing_about_the_end(struct stage *stage)
     stage->spied = true;
     stage_open(stage);
     peer = stage_pair(stage, &near);
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     rgm_stream_read(&read.op, &near, &byte, 1);
     stage_begin(stage, &read);
     stage_cancel(stage, &read);
@@ -1413,7 +1375,7 @@ can_06_cancel_says_nothing_about_the_end(struct stage *stage)
     peer_send(peer, "x", 1);
     rgi_check(stage_end(stage, &read) == 0);
     rgi_check(read.op.count == 1 && byte == 'x');
-    stage_do(stage, release_all, NULL);
+    stage_do(stage, order_let_go, NULL);
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);
     stage_close(stage);
@@ -1431,18 +1393,18 @@ can_15_progress_beats_a_cancel(struct stage *stage)
     stage_open(stage);
     peer = stage_pair(stage, &near);
     for (int cancel_first = 0; cancel_first < 2; cancel_first++) {
-        stage_do(stage, hold_cancels, NULL);
-        stage_do(stage, hold_completions, NULL);
+        stage_do(stage, order_hold_cancels, NULL);
+        stage_do(stage, order_hold_completions, NULL);
         rgm_stream_read(&read.op, &near, &byte, 1);
         stage_begin(stage, &read);
         if (cancel_first)
             stage_cancel(stage, &read);
         peer_send(peer, "x", 1);
-        await_done(stage, 1);
+        order_await(stage, 1);
         if (!cancel_first)
             stage_cancel(stage, &read);
         rgi_check(stage_is_out(stage, &read));
-        stage_do(stage, release_all, NULL);
+        stage_do(stage, order_let_go, NULL);
         rgi_check(stage_end(stage, &read) == 0 && read.op.count == 1);
     }
     rgi_check(stage_close_stream(stage, &near) == 0);

@@ -6,50 +6,14 @@
 
 #include <stdlib.h>
 
+#include "conformance/order.h"
+
 #define HERE rgm_worker_address(0)
 #define MUCH_BYTES ((size_t)16 << 20) /* more than all buffers on the way */
 
 STEP(race_packet_step, rgm_packet_read);
 
 /* ----------------------------------------------------------------- the order */
-
-static void
-hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
-}
-
-static void
-hold_completions(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_completions = true;
-}
-
-static void
-let_go(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_release_cancels(spy_of(puppet->number));
-    spy_release_completions(spy_of(puppet->number));
-}
-
-static void
-look_done(struct puppet *puppet, void *argument)
-{
-    *(uint32_t *)argument = spy_of(puppet->number)->done.count;
-}
-
-/* Until the provider has completed one that is being held back. */
-static void
-await_done(struct stage *stage)
-{
-    uint32_t done = 0;
-
-    while (done == 0)
-        stage_do(stage, look_done, &done);
-}
 
 /* -------------------------------------------------------------------- a read */
 
@@ -72,23 +36,23 @@ cnf_09_a_read_and_its_cancel_in_every_order(struct stage *stage)
     rgi_check(stage_end(stage, &read) == -ECANCELED && read.op.count == 0);
 
     /* The data, then the cancel. */
-    stage_do(stage, hold_completions, NULL);
+    stage_do(stage, order_hold_completions, NULL);
     stage_begin(stage, &read);
     peer_send(peer, "a", 1);
-    await_done(stage);
+    order_await(stage, 1);
     stage_cancel(stage, &read);
     rgi_check(stage_is_out(stage, &read));
-    stage_do(stage, let_go, NULL);
+    stage_do(stage, order_let_go, NULL);
     rgi_check(stage_end(stage, &read) == 0 && read.op.count == 1);
     rgi_check(byte == 'a');
 
     /* The cancel, and the data before anybody has heard of it. */
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     stage_begin(stage, &read);
     stage_cancel(stage, &read);
     peer_send(peer, "b", 1);
     rgi_check(stage_end(stage, &read) == 0 && byte == 'b');
-    stage_do(stage, let_go, NULL);
+    stage_do(stage, order_let_go, NULL);
 
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);
@@ -128,19 +92,19 @@ write_in_two_orders(struct stage *stage, struct rgm_stream *near, int peer)
 
     /* It is out, then the cancel. */
     rgm_stream_write(&write.op, near, "abc", 3);
-    stage_do(stage, hold_completions, NULL);
+    stage_do(stage, order_hold_completions, NULL);
     stage_begin(stage, &write);
-    await_done(stage);
+    order_await(stage, 1);
     stage_cancel(stage, &write);
-    stage_do(stage, let_go, NULL);
+    stage_do(stage, order_let_go, NULL);
     rgi_check(stage_end(stage, &write) == 0 && write.op.count == 3);
 
     /* The cancel, of which nobody hears before it is out. */
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     stage_begin(stage, &write);
     stage_cancel(stage, &write);
     rgi_check(stage_end(stage, &write) == 0 && write.op.count == 3);
-    stage_do(stage, let_go, NULL);
+    stage_do(stage, order_let_go, NULL);
     for (int i = 0; i < 2; i++) {
         peer_receive(peer, bytes, 3);
         rgi_check(memcmp(bytes, "abc", 3) == 0);
@@ -175,6 +139,56 @@ cnf_09_a_write_and_its_cancel_in_every_order(struct stage *stage)
     peer_close(drain.peer);
     stage_close(stage);
     free(much);
+}
+
+/* ----------------------------------------------------------------- an accept */
+
+/* The connection is somebody's, or is still to be had: never nobody's. */
+static void
+take_and_close(struct stage *stage, struct rgm_stream *near, int peer)
+{
+    rgi_check(stage_write(stage, near, "x", 1) == 0);
+    peer_receive(peer, &(char){0}, 1);
+    rgi_check(stage_close_stream(stage, near) == 0);
+    peer_close(peer);
+}
+
+void
+cnf_09_an_accept_and_its_cancel_in_every_order(struct stage *stage)
+{
+    struct accept_step accept = {0};
+    struct rgm_stream near = {0};
+    int peer;
+
+    stage->spied = true;
+    stage_open(stage);
+    stage_listen(stage);
+    rgm_stream_accept(&accept.op, &stage->listener, &near);
+
+    stage_begin(stage, &accept);
+    stage_cancel(stage, &accept);
+    rgi_check(stage_end(stage, &accept) == -ECANCELED);
+    rgi_check(near.socket.open == 0);
+
+    /* The connection, then the cancel. */
+    stage_do(stage, order_hold_completions, NULL);
+    stage_begin(stage, &accept);
+    peer = peer_connect(&stage->endpoint);
+    order_await(stage, 1);
+    stage_cancel(stage, &accept);
+    stage_do(stage, order_let_go, NULL);
+    rgi_check(stage_end(stage, &accept) == 0);
+    take_and_close(stage, &near, peer);
+
+    /* The cancel, and a connection before anybody has heard of it. */
+    stage_do(stage, order_hold_cancels, NULL);
+    stage_begin(stage, &accept);
+    stage_cancel(stage, &accept);
+    peer = peer_connect(&stage->endpoint);
+    rgi_check(stage_end(stage, &accept) == 0);
+    stage_do(stage, order_let_go, NULL);
+    take_and_close(stage, &near, peer);
+    stage_close(stage);
 }
 
 /* ------------------------------------------------------------------ a packet */
@@ -231,21 +245,21 @@ cnf_09_a_packet_and_its_cancel_in_every_order(struct stage *stage)
     rgi_check(stage_end(stage, &read) == -ECANCELED);
 
     send_packet(stage, &far, "a");
-    stage_do(stage, hold_completions, NULL);
+    stage_do(stage, order_hold_completions, NULL);
     stage_begin(stage, &read);
-    await_done(stage);
+    order_await(stage, 1);
     stage_cancel(stage, &read);
-    stage_do(stage, let_go, NULL);
+    stage_do(stage, order_let_go, NULL);
     rgi_check(stage_end(stage, &read) == 0);
     rgi_check(read.op.count == 1 && byte == 'a');
 
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     stage_begin(stage, &read);
     stage_cancel(stage, &read);
     send_packet(stage, &far, "b");
     rgi_check(stage_end(stage, &read) == 0);
     rgi_check(read.op.count == 1 && byte == 'b');
-    stage_do(stage, let_go, NULL);
+    stage_do(stage, order_let_go, NULL);
 
     close_packet(stage, &near);
     close_packet(stage, &far);
@@ -314,7 +328,7 @@ cnf_09_what_stays_held_when_the_asker_has_left(struct stage *stage)
     stage->spied = true;
     stage_open(stage);
     peer = stage_pair(stage, &near);
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     rgm_stream_read(&read, &near, &byte, 1);
     rgi_check(rgm_runtime_spawn(stage->runtime, 0, &leaver_behaviour, &argument,
                                 &leaver) == 0);
@@ -328,7 +342,7 @@ cnf_09_what_stays_held_when_the_asker_has_left(struct stage *stage)
     (void)stage_counters(stage);
     rgi_check(__atomic_load_n(&order.answered, __ATOMIC_ACQUIRE) == 1);
     rgi_check(read.count == 1 && byte == 'x');
-    stage_do(stage, let_go, NULL);
+    stage_do(stage, order_let_go, NULL);
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);
     stage_close(stage);

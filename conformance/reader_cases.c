@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "conformance/order.h"
 #include "conformance/shim.h"
 
 STEP(next_step, rgm_next);
@@ -308,13 +309,6 @@ srd_13_cancelled_requests_lose_no_piece(struct stage *stage)
 }
 
 static void
-hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
-}
-
-static void
 close_and_cancel(struct puppet *puppet, void *argument)
 {
     struct reader_close_step *close = argument;
@@ -342,25 +336,18 @@ srd_14_close_answers_when_the_read_is_home(struct stage *stage)
     rgi_check(stage_run(stage, &first) == 0);
     rgm_reader_next(&next.op, &reader);
     stage_begin(stage, &next);
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     rgm_reader_close(&close.op, &reader);
     stage_do(stage, close_and_cancel, &close); /* no token reaches it */
     (void)stage_counters(stage);
     rgi_check(stage_is_out(stage, &close) && stage_is_out(stage, &next));
-    stage_do(stage, stage_release_cancels, NULL);
+    stage_do(stage, order_release_cancels, NULL);
     rgi_check(stage_end(stage, &close) == 0);
     rgi_check(stage_end(stage, &next) == -EPIPE);
     rgi_check(stage_in_flight(stage) == 0);
     rgi_check(memcmp(first.op.data, "kept", 4) == 0);
     rgi_check(rgm_lease_drop(&first.op.lease) == 0);
     end(stage, &near, &reader, peer, pool, 2);
-}
-
-static void
-hold_completions(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_completions = true;
 }
 
 static void
@@ -396,7 +383,7 @@ srd_14_delivery_that_wins_the_race_is_delivered(struct stage *stage)
     stage_begin(stage, &next);
     rgm_reader_next(&second.op, &reader);
     stage_begin(stage, &second);
-    stage_do(stage, hold_completions, NULL);
+    stage_do(stage, order_hold_completions, NULL);
     peer_send(peer, "won", 3);
     while (held == 0)
         stage_do(stage, look_held, &held);

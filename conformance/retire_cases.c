@@ -15,6 +15,8 @@
 
 #include <ringmail/detach.h>
 
+#include "conformance/order.h"
+
 #define LONG_NS (3600 * RGM_NS_PER_S)
 #define FAR_NS (RGM_NEVER / 2) /* of the clock */
 
@@ -90,7 +92,8 @@ nomad_retiring(struct nomad *self)
         rgm_stop(self);
     } else if (diary->has_connection) {
         rgm_stream_detach(&diary->detach, &diary->own);
-        rgm_ask(self, &diary->detach, RGM_REPLY(nomad, rgm_detach, on_detached));
+        rgm_ask(self, &diary->detach,
+                RGM_REPLY(nomad, rgm_detach, on_detached));
     } else {
         rgi_check(rgm_move(self) == 0);
     }
@@ -228,13 +231,6 @@ look(struct puppet *puppet, void *argument)
     count->in_flight = spy->provider->in_flight;
 }
 
-static void
-hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
-}
-
 static struct count
 reads_at(struct stage *stage, uint32_t worker)
 {
@@ -265,7 +261,7 @@ opl_09_an_operation_ends_where_it_was_accepted(struct stage *stage)
     rgi_check(tell(stage, nomad, READ) == 2);
     while (reads_at(stage, 0).submits == 0)
         continue;
-    stage_do_on(stage, 0, hold_cancels, NULL);
+    stage_do_on(stage, 0, order_hold_cancels, NULL);
     shrink(stage, 2, false);
     rgi_check(rgm_runtime_threads(stage->runtime) == 3);
     rgi_check(reads_at(stage, 0).in_flight > 0);
@@ -284,7 +280,7 @@ opl_09_an_operation_ends_where_it_was_accepted(struct stage *stage)
     rgi_check(reads_at(stage, 0).submits == 2);
     rgi_check(reads_at(stage, 1).submits == 0);
     rgi_check(spy_of(2)->submits[RGM_OP_READ] == 0);
-    stage_do_on(stage, 0, stage_release_cancels, NULL);
+    stage_do_on(stage, 0, order_release_cancels, NULL);
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);
     stage->options.workers = 2; /* of which there are puppets */

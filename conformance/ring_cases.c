@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "conformance/order.h"
 #include "conformance/shim.h"
 
 /* Many reads of one stream, asked and cancelled in one delivery each. */
@@ -36,13 +37,6 @@ cancel_reads(struct puppet *puppet, void *argument)
 
     for (uint32_t i = 0; i < reads->count; i++)
         rgm_cancel_request(&puppet->actor, &reads->steps[i].op.request);
-}
-
-static void
-hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
 }
 
 static void *
@@ -178,7 +172,7 @@ urg_23_close_turns_until_all_are_out(struct stage *stage)
     stage_open(stage);
     peer = stage_pair(stage, &near);
     stage_do(stage, begin_reads, &reads);
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     rgi_check(stage_close_listener(stage, &stage->listener) == 0);
     stage_stop(stage);
     rgi_check(pthread_create(&waiter, NULL, wait_main, stage->runtime) == 0);
@@ -186,7 +180,7 @@ urg_23_close_turns_until_all_are_out(struct stage *stage)
     nanosleep(&a_while, NULL);
     for (uint32_t i = 0; i < READS; i++)
         rgi_check(stage_is_out(stage, &reads.steps[i]));
-    stage_do(stage, stage_release_cancels, NULL);
+    stage_do(stage, order_release_cancels, NULL);
     for (uint32_t i = 0; i < READS; i++)
         rgi_check(stage_end(stage, &reads.steps[i]) == -ECANCELED);
     (void)rgm_runtime_stop_actor(stage->runtime, stage->puppets[0]);

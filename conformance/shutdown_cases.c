@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "conformance/order.h"
+
 #define BIG_BYTES ((size_t)8 << 20)
 
 /* ------------------------------------------------------------------ the log */
@@ -108,13 +110,6 @@ stop_puppets(struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->options.workers; i++)
         (void)rgm_runtime_stop_actor(stage->runtime, stage->puppets[i]);
-}
-
-static void
-hold_cancels(struct puppet *puppet, void *argument)
-{
-    (void)argument;
-    spy_of(puppet->number)->holds_cancels = true;
 }
 
 static void
@@ -276,7 +271,7 @@ shd_01_graceful_end_goes_through_its_phases(struct stage *stage)
     rgi_check(rgm_runtime_spawn(stage->runtime, 0, &host_behaviour, &argument,
                                 &address) == 0);
     (void)stage_counters(stage);
-    stage_do(stage, hold_cancels, NULL); /* what is in the kernel stays */
+    stage_do(stage, order_hold_cancels, NULL); /* what is in the kernel stays */
     stage_stop(stage);
     waiter_start(&waiter, stage);
     while (!is_logged("sleep")) /* the worker's own; needs no provider */
@@ -285,7 +280,7 @@ shd_01_graceful_end_goes_through_its_phases(struct stage *stage)
     rgi_check(stage_busy(stage, &stream) == 1);
     rgi_check(stage_busy(stage, &stuck) == 1);
     rgi_check(stage_in_flight(stage) == 2);
-    stage_do(stage, stage_release_cancels, NULL);
+    stage_do(stage, order_release_cancels, NULL);
     peer_receive(peer, bye, 3);
     peer_expect_end(peer);
     stop_puppets(stage);
@@ -512,7 +507,7 @@ begin_the_end(struct stage *stage, struct read_step *read,
               struct rgm_stream *near, char *byte, struct waiter *waiter)
 {
     log_clear();
-    stage_do(stage, hold_cancels, NULL);
+    stage_do(stage, order_hold_cancels, NULL);
     rgm_stream_read(&read->op, near, byte, 1);
     stage_begin(stage, read);
     rgi_check(stage_close_listener(stage, &stage->listener) == 0);

@@ -331,6 +331,9 @@ def run_all(entries, only_who):
 
 
 def main():
+    if "--help" in sys.argv:
+        print(__doc__)
+        return 0
     names = [a for a in sys.argv[1:] if not a.startswith("--")]
     entries = [e for e in read_list(LIST) if not names or
                any(n in e["name"] or n in e["file"] for n in names)]
