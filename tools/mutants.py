@@ -116,9 +116,10 @@ def test_sources():
 
 def text_with_lists(path):
     """A test's source and the headers that may have its list of cases, also
-    those that a list of all lists includes; its suites by their full names."""
+    those that a list of lists of lists includes; its suites by their full
+    names."""
     text, looked = read(path), set()
-    for _ in range(2):
+    for _ in range(3):
         for header in re.findall(r'#include "([^"]+)"', text):
             if header not in looked and \
                     os.path.exists(os.path.join(ROOT, header)):
