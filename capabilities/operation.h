@@ -79,6 +79,7 @@ extern const struct rgm_message_type rgi_type_flush;
 extern const struct rgm_message_type rgi_type_writer_close;
 extern const struct rgm_message_type rgi_type_packet_open;
 extern const struct rgm_message_type rgi_type_packet_read;
+extern const struct rgm_message_type rgi_type_packet_read_pooled;
 extern const struct rgm_message_type rgi_type_packet_write;
 
 /* What a capability's request is to the runtime. Late: a peer may take its time

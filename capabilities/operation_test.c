@@ -10,6 +10,7 @@
 #include "capabilities/operation.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 
 #include "base/cases.h"
 #include "base/list.h"
+#include "capabilities/datagram.h"
 #include "capabilities/stream.h"
 
 static const struct rgm_address here = {(UINT64_C(5) << 54) | 1};
@@ -468,7 +470,95 @@ clk_04_sleep_counts_from_its_start(void)
     rgi_check(rgi_operation_begin(&sleep.operation, &provider) == 0);
 }
 
+/* ------------------------------------------------------------------ datagrams */
+
+/* A record into which a datagram has come, in a pool of one slot. */
+static struct rgm_pool *
+datagram_has_come(struct rgm_packet_read_pooled *read)
+{
+    const struct rgm_pool_options options = {.slots_count = 1,
+                                             .slot_size_bytes = 16};
+    static struct rgm_packet packet = {{.worker = {1}, .open = 1}};
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = 77};
+    struct rgm_pool *pool;
+    struct msghdr *header;
+
+    rgi_check(rgm_pool_create(&options, &pool) == 0);
+    rgm_packet_read_pooled(read, &packet, pool, 0);
+    read->operation.serial = 5;
+    rgi_check(rgm_pool_try_acquire(pool, &read->lease) == 0);
+    header = rgi_datagram_header(read, read->lease.data, 16);
+    memcpy(header->msg_name, &from, sizeof(from));
+    header->msg_namelen = sizeof(from);
+    rgi_datagram_done(read, 3);
+    rgi_check(rgm_lease_truncate(&read->lease, 3) == 0);
+    return pool;
+}
+
+static void
+use_address_of_what_was_taken(void)
+{
+    struct rgm_packet_read_pooled read;
+    struct rgm_datagram_address address;
+    struct rgm_endpoint endpoint;
+    struct rgm_lease lease;
+
+    (void)datagram_has_come(&read);
+    rgi_check(rgm_datagram_address(&read, &address) == 0);
+    rgi_check(rgm_datagram_endpoint(&address, &endpoint) == 0);
+    rgi_check(rgm_datagram_extract(&read, &lease) == 0);
+    rgi_check(rgm_datagram_endpoint(&address, &endpoint) == -EINVAL);
+}
+
+static void
+end_an_edit_of_what_was_dropped(void)
+{
+    struct rgm_packet_read_pooled read;
+    struct rgm_datagram_edit edit;
+
+    (void)datagram_has_come(&read);
+    rgi_check(rgm_datagram_edit(&read, &edit) == 0);
+    rgm_datagram_drop(&read);
+    rgi_check(rgm_datagram_edited(&edit) == -EINVAL);
+}
+
+static void
+use_address_of_an_earlier_one(void)
+{
+    struct rgm_packet_read_pooled read;
+    struct rgm_datagram_address address;
+    struct rgm_endpoint endpoint;
+
+    (void)datagram_has_come(&read);
+    rgi_check(rgm_datagram_address(&read, &address) == 0);
+    rgm_datagram_drop(&read);
+    (void)datagram_has_come(&read);
+    read.serial = 6; /* another ask brought it */
+    rgi_check(rgm_datagram_endpoint(&address, &endpoint) == -EINVAL);
+}
+
+/* Under slow assertions it is a trap, else an error. */
+static void
+pkt_06_stale_views_are_trapped(void)
+{
+    struct rgm_packet_read_pooled read;
+    struct rgm_pool *pool = datagram_has_come(&read);
+
+    rgm_datagram_drop(&read);
+    rgm_pool_destroy(pool);
+#ifdef RGI_SLOW_ASSERTS
+    rgi_check(aborts(use_address_of_what_was_taken));
+    rgi_check(aborts(end_an_edit_of_what_was_dropped));
+    rgi_check(aborts(use_address_of_an_earlier_one));
+#else
+    use_address_of_what_was_taken();
+    end_an_edit_of_what_was_dropped();
+    use_address_of_an_earlier_one();
+#endif
+}
+
 #define CASES(X)                                                              \
+    X(operation, pkt_06_stale_views_are_trapped)                              \
     X(operation, passes_through_its_states)                                   \
     X(operation, types_describe_their_records)                                \
     X(operation, kind_the_provider_has_not_is_refused)                        \

@@ -10,6 +10,7 @@
 #include "capabilities/owners.h"
 
 #include <ringmail/acquire.h>
+#include <ringmail/datagram.h>
 
 #include "capabilities/file.h"
 #include "capabilities/packet.h"
@@ -75,6 +76,7 @@ sum_of(const struct rgm_operation *operation)
     const struct rgm_write *write = (const void *)operation;
     const struct rgm_packet_write *packet_write = (const void *)operation;
     const struct rgm_packet_read *packet_read = (const void *)operation;
+    const struct rgm_packet_read_pooled *datagram = (const void *)operation;
     const struct rgm_directory_read *entries = (const void *)operation;
     const struct rgm_read *read = (const void *)operation;
     uint64_t sum = mix(0, operation->kind);
@@ -98,6 +100,8 @@ sum_of(const struct rgm_operation *operation)
     case RGM_OP_PACKET_READ:
         return mix_vectors(sum, packet_read->vectors,
                            packet_read->vectors_count, &packet_read->single);
+    case RGM_OP_PACKET_READ_POOLED:
+        return mix_pointer(sum, datagram->pool);
     case RGM_OP_PACKET_WRITE:
         return mix_vectors(sum, packet_write->vectors,
                            packet_write->vectors_count, &packet_write->single);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "capabilities/datagram.h"
 #include "capabilities/detach.h"
 #include "capabilities/endpoint.h"
 #include "capabilities/file.h"
@@ -92,6 +93,9 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_PACKET_OPEN] = {0, offsetof(struct rgm_packet_open, packet), 0},
     [RGM_OP_PACKET_READ] = {offsetof(struct rgm_packet_read, packet), 0,
                             RGI_SOCKET_PACKET},
+    [RGM_OP_PACKET_READ_POOLED] = {offsetof(struct rgm_packet_read_pooled,
+                                            packet),
+                                   0, RGI_SOCKET_PACKET},
     [RGM_OP_PACKET_WRITE] = {offsetof(struct rgm_packet_write, packet), 0,
                              RGI_SOCKET_PACKET},
 };
@@ -405,6 +409,8 @@ admit_used(const struct rgm_operation *operation,
         return -EBADF;
     if (operation->kind == RGM_OP_READ_POOLED && reads_nowhere(operation))
         return -EINVAL;
+    if (operation->kind == RGM_OP_PACKET_READ_POOLED)
+        return rgi_datagram_admit(operation);
     if (is_the_last(operation) && socket->busy > 0)
         return -EBUSY;
     return 0;
@@ -440,6 +446,8 @@ admit_clear_outputs(struct rgm_operation *operation)
         rgi_packet_read_of(operation)->length_bytes = 0;
         rgi_packet_read_of(operation)->source_length_bytes = 0;
         rgi_packet_read_of(operation)->truncated = false;
+    } else if (operation->kind == RGM_OP_PACKET_READ_POOLED) {
+        rgi_datagram_clear(rgi_datagram_of(operation));
     } else if (operation->kind == RGM_OP_SEND_FILE) {
         rgi_send_file_of(operation)->count = 0;
     } else if (operation->kind == RGM_OP_DETACH) {

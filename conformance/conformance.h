@@ -25,6 +25,7 @@
 #include "conformance/child_cases.h"
 #include "conformance/clock_cases.h"
 #include "conformance/crowd_cases.h"
+#include "conformance/datagram_cases.h"
 #include "conformance/dedicated_cases.h"
 #include "conformance/detach_cases.h"
 #include "conformance/ending_cases.h"
@@ -63,6 +64,7 @@
     CHILD_CASES(X, provider##_child)                                           \
     CLOCK_CASES(X, provider##_clock)                                           \
     CROWD_CASES(X, provider##_crowd)                                           \
+    DATAGRAM_CASES(X, provider##_datagram)                                     \
     DEDICATED_CASES(X, provider##_dedicated)                                   \
     DETACH_CASES(X, provider##_detach)                                         \
     ENDING_CASES(X, provider##_ending)                                         \

@@ -169,6 +169,20 @@ packet_once(struct world *w)
     RUN(close_record);
 }
 
+static void
+datagram_once(struct world *w)
+{
+    struct rgm_packet_write write;
+    struct rgm_packet_read_pooled read;
+
+    rgm_packet_write(&write, &w->packet, "ping", 4, &w->packet_endpoint);
+    RUN(write);
+    rgm_packet_read_pooled(&read, &w->packet, w->pool, 0);
+    RUN(read);
+    rgi_check(read.count == 4);
+    rgm_datagram_drop(&read);
+}
+
 /* --------------------------------------------------------------------- files */
 
 static void
@@ -485,6 +499,7 @@ static const struct row rows[] = {
      BIT(RGM_OP_PACKET_OPEN) | BIT(RGM_OP_PACKET_READ) |
          BIT(RGM_OP_PACKET_WRITE),
      1},
+    {"datagrams", datagram_once, BIT(RGM_OP_PACKET_READ_POOLED), 1},
     {"open", file_open_once, BIT(RGM_OP_FILE_OPEN) | BIT(RGM_OP_FILE_STAT), 1},
     {"file transfer", file_transfer_once,
      BIT(RGM_OP_FILE_READ) | BIT(RGM_OP_FILE_WRITE) | BIT(RGM_OP_FILE_SEEK), 1},

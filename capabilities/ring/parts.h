@@ -104,6 +104,7 @@ struct rgi_task {
     bool has_slot : 1; /* read_pooled: it brings its own */
     bool begun : 1;    /* connect: it goes on in the kernel */
     bool fixed : 1;    /* `fd` is a place in the table of files */
+    bool probes : 1;   /* datagram: it has not waited yet */
     union {
         struct rgi_write_place place; /* write, files' transfers */
         struct rgi_room *room;        /* accept, connect, stat */
@@ -239,6 +240,7 @@ extern const struct rgi_ring_kind rgi_ring_file_kinds[RGI_FILE_KINDS];
 #define RGI_PACKET_KINDS (RGM_OP_PACKET_WRITE - RGM_OP_PACKET_OPEN + 1)
 extern const struct rgi_ring_kind rgi_ring_packet_kinds[RGI_PACKET_KINDS];
 
+extern const struct rgi_ring_kind rgi_ring_packet_pooled; /* datagram.c */
 extern const struct rgi_ring_kind rgi_ring_child_wait;
 extern const struct rgi_ring_kind rgi_ring_send_file;
 
@@ -262,6 +264,8 @@ rgi_ring_kind_at(unsigned kind)
     unsigned file_kind = kind - RGM_OP_FILE_OPEN;
     unsigned packet_kind = kind - RGM_OP_PACKET_OPEN;
 
+    if (kind == RGM_OP_PACKET_READ_POOLED)
+        return &rgi_ring_packet_pooled;
     if (kind == RGM_OP_CHILD_WAIT)
         return &rgi_ring_child_wait;
     if (kind == RGM_OP_RECEIPT)
@@ -326,8 +330,14 @@ void rgi_ring_go_on(struct rgi_ring_provider *p,
                     struct rgm_operation *operation, int step);
 
 /* pooled.c */
-int
-rgi_pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation);
+int rgi_pooled_begin(struct rgi_ring_provider *p,
+                     struct rgm_operation *operation, struct rgm_pool *pool);
+void rgi_pooled_drop_slot(struct rgi_task *task);
+
+/* Its slot becomes the asker's lease of `length_bytes`. */
+void rgi_pooled_hand_over(struct rgi_task *task,
+                          const struct rgm_operation *operation,
+                          size_t length_bytes, struct rgm_lease *ret_lease);
 void
 rgi_pooled_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
                    struct io_uring_sqe *entry);

@@ -370,14 +370,15 @@ rgi_pooled_close(struct rgi_ring_provider *p)
 /* ---------------------------------------------------------------- the read */
 
 int
-rgi_pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+rgi_pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation,
+                 struct rgm_pool *pool)
 {
     struct rgi_task *task = rgi_task_of(operation);
     int status = rgi_ring_use(p, operation);
 
     if (status < 0)
         return status;
-    task->pool = pool_find(p, rgi_read_pooled_of(operation)->pool);
+    task->pool = pool_find(p, pool);
     return task->pool != NULL ? RGI_STEP_ATTEMPT : -ENOMEM;
 }
 
@@ -433,8 +434,8 @@ end_choosing(struct rgi_task *task, uint32_t flags)
     }
 }
 
-static void
-drop_slot(struct rgi_task *task)
+void
+rgi_pooled_drop_slot(struct rgi_task *task)
 {
     if (!task->has_slot)
         return;
@@ -450,8 +451,23 @@ rgi_pooled_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
     (void)p;
     if (task->pool == NULL)
         return;
-    drop_slot(task);
+    rgi_pooled_drop_slot(task);
     leave_line(task->pool);
+}
+
+void
+rgi_pooled_hand_over(struct rgi_task *task,
+                     const struct rgm_operation *operation,
+                     size_t length_bytes, struct rgm_lease *ret_lease)
+{
+    rgi_assert(task->has_slot);
+    task->has_slot = false;
+    rgi_pool_lease_of(task->pool->buffers.pool, task->slot, length_bytes,
+                      ret_lease);
+    rgi_pool_note(
+        task->pool->buffers.pool, task->slot,
+        &(struct rgi_holder){"read", operation->request.message.from.bits},
+        RGM_SLOT_LEASED);
 }
 
 static void
@@ -460,17 +476,10 @@ deliver(struct rgm_read_pooled *read, struct rgi_task *task, int result)
     read->count = (size_t)result;
     read->end = result == 0;
     if (result == 0) {
-        drop_slot(task);
+        rgi_pooled_drop_slot(task);
         return;
     }
-    rgi_assert(task->has_slot);
-    task->has_slot = false;
-    rgi_pool_lease_of(task->pool->buffers.pool, task->slot, read->count,
-                      &read->lease);
-    rgi_pool_note(task->pool->buffers.pool, task->slot,
-                  &(struct rgi_holder){
-                      "read", read->operation.request.message.from.bits},
-                  RGM_SLOT_LEASED);
+    rgi_pooled_hand_over(task, &read->operation, read->count, &read->lease);
 }
 
 int
@@ -486,7 +495,7 @@ rgi_pooled_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     if (result == -ENOBUFS || (looked && result >= 0))
         return task->has_slot ? RGI_STEP_PAUSE : RGI_STEP_SLOT;
     if (result == -EINTR || result == -EAGAIN) {
-        drop_slot(task);
+        rgi_pooled_drop_slot(task);
         return result == -EINTR ? RGI_STEP_ATTEMPT : RGI_STEP_INPUT;
     }
     if (result < 0)

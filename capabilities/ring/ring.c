@@ -489,7 +489,8 @@ static const struct rgm_provider_ops ring_ops = {
      BIT(RGM_OP_ATTACH) |                                                       \
      (RGI_FILE_KIND_BITS & ~BIT(RGM_OP_DIRECTORY_READ)) |                      \
      BIT(RGM_OP_PACKET_OPEN) | BIT(RGM_OP_PACKET_READ) |                       \
-     BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_CHILD_WAIT) | BIT(RGM_OP_AWAIT) |  \
+     BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_PACKET_READ_POOLED) |               \
+     BIT(RGM_OP_CHILD_WAIT) | BIT(RGM_OP_AWAIT) |                              \
      BIT(RGM_OP_RECEIPT))
 
 static void

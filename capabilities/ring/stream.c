@@ -383,6 +383,12 @@ read_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     return 0;
 }
 
+static int
+read_pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    return rgi_pooled_begin(p, operation, rgi_read_pooled_of(operation)->pool);
+}
+
 /* ------------------------------------------------------------------- write */
 
 static void
@@ -605,7 +611,7 @@ const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_CONNECT] = {connect_begin, connect_prepare, connect_end,
                         connect_undo},
     [RGM_OP_READ] = {read_begin, read_prepare, read_end, NULL},
-    [RGM_OP_READ_POOLED] = {rgi_pooled_begin, rgi_pooled_prepare,
+    [RGM_OP_READ_POOLED] = {read_pooled_begin, rgi_pooled_prepare,
                             rgi_pooled_end, rgi_pooled_undo},
     [RGM_OP_WRITE] = {begin_attempt, write_prepare, write_end, NULL},
     [RGM_OP_SHUTDOWN] = {shutdown_begin, NULL, NULL, NULL},

@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "capabilities/child.h"
+#include "capabilities/datagram.h"
 #include "capabilities/detach.h"
 #include "capabilities/file.h"
 #include "capabilities/import.h"
@@ -411,6 +412,42 @@ attempt_packet(struct rgm_operation *operation, struct rgi_attempt *attempt)
     return finished(attempt, 0);
 }
 
+/* Into a slot that is held for the length of the call only. */
+static enum rgi_verdict
+read_datagram_into(struct rgm_packet_read_pooled *record,
+                   struct rgi_attempt *attempt, struct rgm_lease *lease)
+{
+    struct msghdr *header =
+        rgi_datagram_header(record, lease->data, lease->length_bytes);
+    ssize_t count = recvmsg(attempt->uses, header, rgi_datagram_flags(record));
+    int error = errno;
+
+    if (count < 0) {
+        rgm_lease_drop(lease);
+        return failed(attempt, error);
+    }
+    rgi_datagram_done(record, (size_t)count);
+    if (record->count == 0)
+        rgm_lease_drop(lease);
+    else
+        rgi_assert(rgm_lease_truncate(lease, record->count) == 0);
+    record->lease = *lease;
+    return finished(attempt, 0);
+}
+
+static enum rgi_verdict
+attempt_datagram(struct rgm_packet_read_pooled *record,
+                 struct rgi_attempt *attempt)
+{
+    struct rgm_lease lease = {0};
+    int status = rgm_pool_try_acquire(record->pool, &lease);
+
+    attempt->starved = status == -EAGAIN;
+    if (status < 0)
+        return failed(attempt, -status);
+    return read_datagram_into(record, attempt, &lease);
+}
+
 /* --------------------------------------------------------------- whole files */
 
 /* So much in one attempt: then others have their turn. */
@@ -511,6 +548,8 @@ rgi_attempt_run(struct rgm_operation *operation)
     case RGM_OP_PACKET_READ:
     case RGM_OP_PACKET_WRITE:
         return attempt_packet(operation, attempt);
+    case RGM_OP_PACKET_READ_POOLED:
+        return attempt_datagram(rgi_datagram_of(operation), attempt);
     case RGM_OP_RECEIPT: /* what it is about is in line, or was: no entries */
         return finished(attempt, 0);
     case RGM_OP_AWAIT:

@@ -53,6 +53,7 @@ struct threads {
      RGI_FILE_KIND_BITS | (UINT64_C(1) << RGM_OP_PACKET_OPEN) |              \
      (UINT64_C(1) << RGM_OP_PACKET_READ) |                                    \
      (UINT64_C(1) << RGM_OP_PACKET_WRITE) |                                   \
+     (UINT64_C(1) << RGM_OP_PACKET_READ_POOLED) |                             \
      (UINT64_C(1) << RGM_OP_CHILD_WAIT) | (UINT64_C(1) << RGM_OP_AWAIT) | \
      (UINT64_C(1) << RGM_OP_RECEIPT))
 

@@ -72,6 +72,7 @@ enum rgm_operation_kind {
     RGM_OP_PACKET_OPEN,
     RGM_OP_PACKET_READ,
     RGM_OP_PACKET_WRITE,
+    RGM_OP_PACKET_READ_POOLED, /* datagram.h */
     RGM_OP_CHILD_WAIT,
     RGM_OP_AWAIT,
     RGM_OP_RECEIPT, /* struct rgm_receipt */

@@ -12,6 +12,7 @@
 #include <ringmail/clock.h>
 #include <ringmail/context.h>
 #include <ringmail/counters.h>
+#include <ringmail/datagram.h>
 #include <ringmail/deadline.h>
 #include <ringmail/dedicated.h>
 #include <ringmail/drain.h>
