@@ -111,6 +111,7 @@ types_describe_their_records(void)
         &rgi_type_file_truncate, &rgi_type_file_allocate,
         &rgi_type_file_advise, &rgi_type_path, &rgi_type_directory_read,
         &rgi_type_packet_open, &rgi_type_packet_read, &rgi_type_packet_write,
+        &rgi_type_packet_read_pooled,
         &rgi_type_job, &rgi_type_file_job,
         &rgi_type_child_wait, &rgi_type_await,
         &rgi_type_receipt, &rgi_type_submit, &rgi_type_flush,
