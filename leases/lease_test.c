@@ -269,7 +269,7 @@ free_slots_are_poisoned(void)
     rgi_check(rgm_lease_truncate(&lease, 13) == 0);
     rgi_check(!__asan_address_is_poisoned(data + 12));
     rgi_check(__asan_address_is_poisoned(data + 13));
-    rgi_check(__asan_address_is_poisoned(data + SLOT_BYTES - 1));
+    rgi_check(__asan_address_is_poisoned(data + SLOT_BYTES - 8));
     rgi_check(rgm_lease_freeze(&lease, &view) == 0);
     rgi_check(!__asan_address_is_poisoned(data));
     rgm_view_drop(&view);
