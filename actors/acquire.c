@@ -109,7 +109,7 @@ handed(struct rgi_taker *taker, uint32_t slot)
     int status;
 
     place->slot = slot;
-    if (rgi_current == worker) {
+    if (rgi_here() == worker) {
         worker->attention = true;
         rgi_mail_post_local(&worker->mail, &place->node);
         return;

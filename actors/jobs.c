@@ -76,7 +76,7 @@ send_back(struct rgm_job *job, int status)
     int pushed;
 
     place->status = status;
-    if (rgi_current == worker) {
+    if (rgi_here() == worker) {
         worker->attention = true;
         rgi_mail_post_local(&worker->mail, &place->node);
         return;

@@ -27,6 +27,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <ringmail/resolve.h>
@@ -38,6 +39,24 @@
 
 __thread struct rgm_worker *rgi_current
     __attribute__((tls_model("initial-exec")));
+
+#ifdef RGI_SLOW_ASSERTS
+struct rgm_worker *
+rgi_here(void)
+{
+    struct rgm_worker *worker = rgi_current;
+
+    return worker == NULL || worker->runtime->nobody_is_here ? NULL : worker;
+}
+
+static bool
+locality_is_off(void)
+{
+    const char *locality = getenv("RGM_LOCALITY");
+
+    return locality != NULL && strcmp(locality, "off") == 0;
+}
+#endif
 
 /* ---- options ---- */
 
@@ -391,6 +410,9 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
     if (runtime == NULL)
         return -ENOMEM;
     rgi_holders_name();
+#ifdef RGI_SLOW_ASSERTS
+    runtime->nobody_is_here = locality_is_off();
+#endif
     runtime->options = *options;
     runtime->cpus = rgm_usable_cpus();
     options_complete(&runtime->options, runtime->cpus);

@@ -72,6 +72,7 @@ struct rgm_runtime {
     struct rgi_place *places;    /* of workers */
     uint32_t cpus;
     const struct rgm_provider_class *provider;
+    bool nobody_is_here; /* rgi_here() says so: slow assertions only */
 
     /* Written by the starting thread. */
     uint32_t state;              /* runtime-state; futex word */

@@ -330,7 +330,7 @@ int
 rgm_scope_cancel(struct rgm_scope *scope)
 {
     struct rgm_runtime *runtime = scope->runtime;
-    struct rgm_worker *worker = rgi_current;
+    struct rgm_worker *worker = rgi_here();
 
     if (runtime == NULL)
         return -EINVAL;

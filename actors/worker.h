@@ -409,9 +409,27 @@ struct rgm_worker {
     struct rgm_counters counters;
 };
 
-/* Which worker this thread is; NULL on a plain thread. */
+/*
+ * Which worker this thread is; NULL on a plain thread. It refuses a wait that
+ * would block a worker, names who is there for a report, and tells a caller of
+ * the wrong thread. What it saves, a detour by the inbox, it saves by
+ * rgi_here(); nothing depends on that.
+ */
 extern __thread struct rgm_worker *rgi_current
     __attribute__((tls_model("initial-exec")));
+
+/* The worker this thread is, for those who could go round by its inbox. */
+#ifdef RGI_SLOW_ASSERTS
+/* Nobody, if RGM_LOCALITY=off was in the environment when the runtime was made:
+ * so cases can be run without. */
+struct rgm_worker *rgi_here(void);
+#else
+static inline struct rgm_worker *
+rgi_here(void)
+{
+    return rgi_current;
+}
+#endif
 
 /*
  * Counters are written by their owner alone and read by anyone without order.

@@ -160,7 +160,7 @@ rgm_worker_lease_release(struct rgm_worker_lease *lease)
     ck_pr_fence_acquire();
     if (before == GIVEN_UP)
         rgi_free(obligation);
-    else if (rgi_current == obligation->worker)
+    else if (rgi_here() == obligation->worker)
         lease_home(obligation->worker, obligation);
     else
         push_home(obligation);

@@ -36,6 +36,7 @@
 #include "conformance/import_cases.h"
 #include "conformance/job_cases.h"
 #include "conformance/lifecycle_cases.h"
+#include "conformance/locality_cases.h"
 #include "conformance/mechanics_cases.h"
 #include "conformance/owner_cases.h"
 #include "conformance/packet_cases.h"
@@ -76,6 +77,7 @@
     IMPORT_CASES(X, provider##_import)                                         \
     JOB_CASES(X, provider##_job)                                               \
     LIFECYCLE_CASES(X, provider##_lifecycle)                                   \
+    LOCALITY_CASES(X, provider##_locality)                                     \
     MECHANICS_CASES(X, provider##_mechanics)                                   \
     OWNER_CASES(X, provider##_owner)                                           \
     PACKET_CASES(X, provider##_packet)                                         \

@@ -194,6 +194,10 @@ bpl_17_a_pool_is_made_by_the_first_read_that_needs_it(struct stage *stage)
     }
     rgm_stream_read_pooled(&pooled, &closed, NULL);
     rgi_check(rgm_call(stage->runtime, &pooled) == -EBADF);
+    peer_close(stage_pair(stage, &closed));
+    rgm_stream_read_pooled(&pooled, &closed, NULL); /* and before it begins */
+    rgi_check(stage_close_stream(stage, &closed) == 0);
+    rgi_check(rgm_call(stage->runtime, &pooled) == -EBADF);
     rgi_check(pools_made(stage) == 0);
     for (int i = 0; i < 10; i++)
         reads_into(stage, &near, peer, NULL);

@@ -244,6 +244,31 @@ tmr_02_one_wait_at_a_time(struct stage *stage)
     stage_close(stage);
 }
 
+/* The next timer to come gets the place, and a copy of the last one has it not:
+ * neither to wait in it nor to give it back. */
+void
+tmr_02_a_place_is_not_its_last_owners(struct stage *stage)
+{
+    struct timer_step timer = {0}, next = {0}, stale;
+
+    stage->options.timers_max = 1; /* so that there is one place to have */
+    stage_open(stage);
+    rgm_timer_init(&timer.op, stage->runtime);
+    rgm_timer_init(&next.op, stage->runtime);
+    rgi_check(wait_on(stage, 0, &timer, now_ns()) == 0);
+    stale = timer;
+    release_on(stage, 0, &timer);
+    rgi_check(wait_on(stage, 0, &next, now_ns()) == 0);
+    rgi_check(next.op.place == stale.op.place);
+    rgi_check(wait_on(stage, 0, &stale, now_ns()) == -EINVAL);
+    release_on(stage, 0, &stale);
+    rgi_check(places(stage) == 1);
+    rgi_check(wait_on(stage, 0, &next, now_ns()) == 0);
+    release_on(stage, 0, &next);
+    rgi_check(places(stage) == 0);
+    stage_close(stage);
+}
+
 void
 tmr_03_a_timer_of_another_runtime_is_refused(struct stage *stage)
 {

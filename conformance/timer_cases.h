@@ -11,6 +11,7 @@
     X(suite, tmr_01_making_a_timer_registers_nothing)                          \
     X(suite, tmr_02_what_is_not_begun_changes_nothing)                         \
     X(suite, tmr_02_a_cancel_disarms_and_an_expiry_wins)                       \
+    X(suite, tmr_02_a_place_is_not_its_last_owners)                            \
     X(suite, tmr_02_one_wait_at_a_time)                                        \
     X(suite, tmr_03_a_timer_of_another_runtime_is_refused)                     \
     X(suite, tmr_04_a_registration_outlives_its_waits)                         \

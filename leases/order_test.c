@@ -250,7 +250,8 @@ task_thread(void *argument)
         sem_wait(&task->turn);
         if (no_more)
             return NULL;
-        *search_hint() = task->number; /* no step: it would be one only once */
+        (void)search_begins();
+        search_hint = task->number; /* no step: it would be one only once */
         myself = task;
         task->run(task);
         task->ended = true;
@@ -276,7 +277,8 @@ run_once(void (*begin)(void), void (*end)(void))
     arena_released = 0;
     choices_made = 0;
     interruptions = 0;
-    *search_hint() = 0;
+    (void)search_begins();
+    search_hint = 0;
     for (unsigned i = 0; i < tasks_count; i++) {
         tasks[i].ended = false;
         tasks[i].bell = 0;

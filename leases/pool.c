@@ -303,25 +303,25 @@ rgm_pool_destroy(struct rgm_pool *pool)
  * a number of its own, so that threads spread over the words, and follows the
  * free slots when a pool is nearly empty, so that a search is short.
  */
-static uint32_t *
-search_hint(void)
+static _Thread_local uint32_t search_hint;
+
+static inline uint32_t
+search_begins(void)
 {
     static uint32_t threads_seen;
-    static _Thread_local uint32_t hint;
     static _Thread_local bool numbered;
 
     /* pool-threads-seen: publishes only that a number is taken. */
     if (!numbered)
-        hint = ck_pr_faa_32(&threads_seen, 1);
+        search_hint = ck_pr_faa_32(&threads_seen, 1);
     numbered = true;
-    return &hint;
+    return search_hint;
 }
 
 int
 rgi_pool_claim_slot(struct rgm_pool *pool, uint32_t *ret_index)
 {
-    uint32_t *hint = search_hint();
-    uint32_t first = *hint % pool->words_count;
+    uint32_t first = search_begins() % pool->words_count;
     uint32_t number = first;
     uint32_t bit;
     int status;
@@ -329,7 +329,8 @@ rgi_pool_claim_slot(struct rgm_pool *pool, uint32_t *ret_index)
     do {
         status = word_take(&pool->words[number], &bit);
         if (status == 0) {
-            *hint = number != first ? number : *hint;
+            if (number != first)
+                search_hint = number;
             *ret_index = number * RGI_WORD_SLOTS + bit;
             return 0;
         }

@@ -258,6 +258,21 @@ class House:
             line = code.count("\n", 0, found.start()) + 1
             self.say(path, line, f"{found.group(1)} is banned; {fix}")
 
+    def check_thread_locals(self):
+        """What is one thread's own is used by its name: a pointer to it could
+        be kept by an actor, which may go on on another thread."""
+        for path in self.code():
+            if not path.startswith(tuple(f + "/" for f in LIBRARY)):
+                continue
+            code = self.without_comments(self.texts[path])
+            for name in re.findall(r"\b(?:__thread|_Thread_local|thread_local)\b"
+                                   r"[^;=]*?(\w+)\s*(?:\[[^;=]*)?"
+                                   r"(?:__attribute__[^;]*)?[;=]", code):
+                for found in re.finditer(rf"&\s*{name}\b", code):
+                    line = code.count("\n", 0, found.start()) + 1
+                    self.say(path, line, f"the address of {name}, which is a "
+                             "thread's own, is taken; use it by its name")
+
     def check_marks(self):
         for path in self.files:
             for number, line in enumerate(self.texts[path].splitlines(), 1):
@@ -383,6 +398,7 @@ class House:
                       self.check_symbols, self.check_calls, self.check_marks,
                       self.check_layout, self.check_openings,
                       self.check_documents, self.check_threads,
+                      self.check_thread_locals,
                       self.check_readme_program,
                       self.check_listed):
             check()

@@ -98,6 +98,8 @@ SPOILED = [
     ("mailbox/inbox.c", "int a = printf(b);\n", "prints nothing"),
     ("mailbox/inbox.c", "int a = fprintf(stderr, b);\n", "prints nothing"),
     ("mailbox/inbox.c", "int a = exit(1);\n", "exit is banned"),
+    ("mailbox/inbox.c", "static __thread int own;\nint *a = &own;\n",
+     "thread's own"),
     ("mailbox/inbox.c", "/* TO" "DO: later */\n", "mark; do it"),
     ("docs/WALK.md", "FIX" "ME\n", "mark; do it"),
     ("docs/WALK.md", "see /ho" "me/somebody/x\n", "path of somebody's machine"),
