@@ -12,8 +12,10 @@
  *    moments, and the timers are armed. A record travels with its deadline, for
  *    whoever asks on its behalf.
  * 4. A timer that is due cancels its request, and the answer says -ETIMEDOUT if
- *    that was why.
- * 5. A delivered answer disarms it, in the list, in the queue, or among those
+ *    that was why. One that is far away is due at the next tick.
+ * 5. An operation whose moment has passed when it is asked is not begun at all; a
+ *    provider that would have to try one again looks at the time itself.
+ * 6. A delivered answer disarms it, in the list, in the queue, or among those
  *    that were collected.
  */
 
@@ -113,10 +115,26 @@ int
 rgi_deadline_check(struct rgm_worker *worker,
                    const struct rgm_request *request)
 {
-    if (request->asker_flags & RGI_ASKED_AT &&
-        request->hold.domain != rgi_domain(worker))
-        return -EINVAL;
+    if (request->asker_flags & RGI_ASKED_AT) {
+        if (request->hold.domain != rgi_domain(worker))
+            return -EINVAL;
+        if (request->message.type->kind == RGM_KIND_OPERATION &&
+            !rgi_is_cleanup(&request->message) &&
+            request->deadline_ns <= clock_of(worker))
+            return -ETIMEDOUT;
+    }
     return worker->is_guest ? guest_timers(worker) : 0;
+}
+
+bool
+rgi_deadline_has_come(struct rgm_worker *worker,
+                      const struct rgm_message *message)
+{
+    return message->flags & RGI_MESSAGE_DEADLINE &&
+           rgi_operation_is_late(rgm_operation_of(
+                                     (struct rgm_message *)(uintptr_t)message),
+                                 worker->provider) &&
+           !rgi_is_cleanup(message);
 }
 
 /* ---- waiting ---- */
@@ -143,6 +161,20 @@ rgi_deadline_settle(struct rgm_worker *worker, struct rgm_request *request)
     rgm_request_expire_at(request, deadline);
 }
 
+/* When the timer of one is due. */
+static uint64_t
+due_at(const struct rgm_worker *worker, uint64_t deadline_ns, uint64_t now_ns)
+{
+    uint64_t tick_ns =
+        worker->runtime->options.deadline_tick_us * RGM_NS_PER_US;
+    uint64_t over_ns = deadline_ns % tick_ns;
+
+    if (over_ns == 0 || deadline_ns < now_ns ||
+        deadline_ns - now_ns <= RGM_DEADLINE_EXACT_TICKS * tick_ns)
+        return deadline_ns;
+    return after(deadline_ns, tick_ns - over_ns);
+}
+
 void
 rgi_deadlines_arm(struct rgm_worker *worker)
 {
@@ -165,7 +197,8 @@ rgi_deadlines_arm(struct rgm_worker *worker)
             request->deadline_ns = after(now_ns, request->deadline_ns);
             request->asker_flags ^= RGI_ASKED_AFTER | RGI_ASKED_AT;
         }
-        rgi_timers_arm(worker->timers, timer, request->deadline_ns);
+        rgi_timers_arm(worker->timers, timer,
+                       due_at(worker, request->deadline_ns, now_ns));
     }
 }
 

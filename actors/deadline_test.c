@@ -55,7 +55,8 @@ struct play {
     atomic_uint stage, withdrawn;
     unsigned answers, reads, expected;
     int status[4];
-    uint64_t ended_ns;
+    uint64_t ended_ns; /* the last; and each */
+    uint64_t ends_ns[4];
     uint32_t lane_messages;
     struct rgm_deadline foreign;
 };
@@ -89,6 +90,7 @@ on_answer(struct robot *self, struct question *question)
 
     play->status[question - play->questions] = rgm_status(question);
     play->ended_ns = atomic_load(&virtual_now);
+    play->ends_ns[question - play->questions] = play->ended_ns;
     rgi_check(question->request.asker_flags == 0);
     if (++play->answers < play->expected)
         return;
@@ -417,6 +419,78 @@ an_operation_that_expires_is_told_to_stop(void)
     time_begin();
     play_run(&play, 1, &root);
     rgi_check(play.answers == 1 && play.status[0] == -ETIMEDOUT);
+}
+
+RGM_ANSWER(robot, rgm_listen, on_refused);
+
+/* It was in time when it was asked, and is not when it comes to its worker. */
+static void
+operate_elsewhere(struct robot *self)
+{
+    fake_prepare(&self->listen, &self->listener, rgm_worker_address(1));
+    rgm_expire_at(&self->listen, rgm_deadline_in(self, 1));
+    rgm_ask(self, &self->listen, RGM_REPLY(robot, rgm_listen, on_refused));
+    atomic_fetch_add(&virtual_now, RGM_NS_PER_S);
+}
+
+static void
+on_refused(struct robot *self, struct rgm_listen *listen)
+{
+    struct rgm_runtime *runtime = self->actor.worker->runtime;
+    struct play *play = test_of(self);
+    struct rgm_counters counters;
+
+    play->status[0] = rgm_status(listen);
+    rgi_check(rgm_runtime_counters(runtime, 1, &counters) == 0);
+    rgi_check(counters.operations == 0);
+    rgm_runtime_stop(runtime);
+}
+
+static void
+tmr_22_too_late_on_the_way_is_not_begun(void)
+{
+    struct play play = {.answers = 0};
+    struct script root = {.started = operate_elsewhere};
+
+    time_begin();
+    play_run(&play, 2, &root);
+    rgi_check(play.status[0] == -ETIMEDOUT);
+}
+
+/* Near ones are exact; of those far away two that end between the same ticks end
+ * in one wake. */
+static void
+ask_near_and_far(struct robot *self)
+{
+    static const uint64_t durations_ns[3] = {
+        300 * RGM_NS_PER_MS + 1, RGM_NS_PER_S + 1,
+        RGM_NS_PER_S + 3 * RGM_NS_PER_MS};
+    struct play *play = test_of(self);
+
+    play->expected = 3;
+    play->asked = (struct script){.question = keep_it};
+    play->to = robot_spawn(self, &play->asked);
+    for (int i = 0; i < 3; i++) {
+        struct question *question = prepare(play, i);
+
+        rgm_expire_after(question, durations_ns[i]);
+        rgm_ask(self, question, RGM_REPLY(robot, question, on_answer));
+    }
+}
+
+static void
+tmr_22_far_deadlines_end_at_a_tick(void)
+{
+    struct play play = {.answers = 0};
+    struct script root = {.started = ask_near_and_far};
+    uint64_t tick_ns = START_NS + RGM_NS_PER_S + 5 * RGM_NS_PER_MS;
+
+    time_begin();
+    play_run(&play, 1, &root);
+    for (int i = 0; i < 3; i++)
+        rgi_check(play.status[i] == -ETIMEDOUT);
+    rgi_check(play.ends_ns[0] == START_NS + 300 * RGM_NS_PER_MS + 1);
+    rgi_check(play.ends_ns[1] == tick_ns && play.ends_ns[2] == tick_ns);
 }
 
 /* A cancel that came first is why it ends, whatever the time. */
@@ -910,6 +984,8 @@ a_child_in_time_leaves_its_family_and_the_parent_is_answered(void)
     X(deadline, field_b50_a_deadline_does_not_outlive_its_answer)              \
     X(deadline, clk_09_what_is_finished_beats_the_expiry_that_comes_with_it)   \
     X(deadline, an_operation_that_expires_is_told_to_stop)                     \
+    X(deadline, tmr_22_too_late_on_the_way_is_not_begun)                       \
+    X(deadline, tmr_22_far_deadlines_end_at_a_tick)                            \
     X(deadline, the_first_reason_stands)                                       \
     X(deadline, clk_03_a_deadline_of_another_runtime_is_refused)               \
     X(deadline, a_call_is_waited_for_until_its_deadline)                       \

@@ -194,6 +194,10 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
         rgi_send_home(worker, message, -EPIPE);
         return;
     }
+    if (!here && rgi_deadline_has_come(worker, message)) {
+        rgi_send_home(worker, message, -ETIMEDOUT);
+        return;
+    }
     rgi_count(worker, operations);
     status = start(worker, operation);
     if (status != 0) {

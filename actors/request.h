@@ -32,13 +32,14 @@
 
 #include "base/assert.h"
 #include "base/list.h"
+#include "capabilities/operation.h"
 
 /* Flags of a message; RGI_MESSAGE_URGENT is in mailbox/mail.h. */
 #define RGI_MESSAGE_ANSWER 0x02   /* home, for its asker's callback */
 #define RGI_MESSAGE_TAKEN 0x04    /* from the slab, given back when home */
 #define RGI_MESSAGE_LOST 0x08     /* home, but its record is not: see fail */
 #define RGI_MESSAGE_CANCELLED 0x10 /* marked: goes home unhandled */
-#define RGI_MESSAGE_DEADLINE 0x20 /* has one, for whoever asks for it */
+/* 0x20 is RGI_MESSAGE_DEADLINE, in capabilities/operation.h */
 #define RGI_MESSAGE_PARENT 0x40   /* others were asked for it */
 #define RGI_MESSAGE_BUNDLE 0x80   /* others travel with it: bundle.h */
 

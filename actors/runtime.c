@@ -69,6 +69,7 @@ locality_is_off(void)
 #define LENT_SLOTS_MAX 65536u
 #define DEFAULT_CLEANUPS 65536u
 #define CLEANUPS_MAX (UINT32_C(1) << 20)
+#define DEFAULT_DEADLINE_TICK_US 5000u
 #define DEFAULT_READ_SLOTS 64u
 #define DEFAULT_READ_SLOT_BYTES 16384u
 #define READ_SLOT_BYTES_MAX (UINT32_C(1) << 30)
@@ -88,6 +89,7 @@ options_check(const struct rgm_runtime_options *options)
         options->jobs_max > RGM_JOBS_MAX ||
         options->cleanups_max > CLEANUPS_MAX ||
         options->timers_max > RGM_TIMERS_MAX ||
+        options->deadline_tick_us > RGM_DEADLINE_TICK_MAX_US ||
         options->read_slots > RGM_POOL_SLOTS_MAX ||
         options->read_slot_bytes > READ_SLOT_BYTES_MAX ||
         (options->spin_us > 1000000 && options->spin_us != RGM_SPIN_OFF))
@@ -117,6 +119,7 @@ options_complete(struct rgm_runtime_options *options, uint32_t cpus)
     DEFAULT(jobs_max, RGM_JOBS_DEFAULT);
     DEFAULT(cleanups_max, DEFAULT_CLEANUPS);
     DEFAULT(timers_max, RGM_TIMERS_DEFAULT);
+    DEFAULT(deadline_tick_us, DEFAULT_DEADLINE_TICK_US);
     DEFAULT(read_slots, DEFAULT_READ_SLOTS);
     DEFAULT(read_slot_bytes, DEFAULT_READ_SLOT_BYTES);
     if (options->spin_us == RGM_SPIN_OFF || rgi_baton != NULL)

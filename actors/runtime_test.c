@@ -184,6 +184,35 @@ options_outside_their_range_are_refused(void)
     rgi_check(rgi_memory_live() == 0);
 }
 
+/* A deadline may be as far away as 64 bits of nanoseconds say, and the slots of
+ * the queue are what they are (timers.c): the tick is all that can be set. */
+static void
+tmr_23_tick_of_deadlines_is_validated(void)
+{
+    static const struct {
+        uint32_t tick_us;
+        int status;
+    } table[] = {
+        {0, 0},
+        {1, 0},
+        {RGM_DEADLINE_TICK_MAX_US, 0},
+        {RGM_DEADLINE_TICK_MAX_US + 1, -EINVAL},
+        {UINT32_MAX, -EINVAL},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct rgm_runtime_options options = {
+            .workers = 1, .deadline_tick_us = table[i].tick_us};
+        struct rgm_runtime *runtime = NULL;
+
+        rgi_check(rgm_runtime_create(&options, &runtime) == table[i].status);
+        rgi_check((runtime != NULL) == (table[i].status == 0));
+        if (runtime != NULL)
+            rgi_check(rgm_runtime_destroy(runtime) == 0);
+    }
+    rgi_check(rgi_memory_live() == 0);
+}
+
 static void
 defaults_come_from_the_machine(void)
 {
@@ -1209,6 +1238,7 @@ met_04_every_worker_has_an_identity_of_its_own(void)
 
 #define CASES(X)                                                               \
     X(runtime, options_outside_their_range_are_refused)                        \
+    X(runtime, tmr_23_tick_of_deadlines_is_validated)                          \
     X(runtime, defaults_come_from_the_machine)                                 \
     X(runtime, starting_twice_is_refused)                                      \
     X(runtime, opl_21_a_runtime_in_use_is_not_freed)                           \

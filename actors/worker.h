@@ -917,8 +917,11 @@ enum rgi_timer_kind {
 
 /* What no other runtime's deadlines have. */
 uint64_t rgi_domain(const struct rgm_worker *worker);
-/* May the request be asked with the deadline it has? 0, -EINVAL, or, for a
- * guest's first, -ENOMEM. */
+/* Whether the deadline an operation came with from elsewhere has passed. */
+bool rgi_deadline_has_come(struct rgm_worker *worker,
+                           const struct rgm_message *message);
+/* May the request be asked with the deadline it has? 0; -EINVAL; -ETIMEDOUT for an
+ * operation that is too late already; or, for a guest's first, -ENOMEM. */
 int rgi_deadline_check(struct rgm_worker *worker,
                        const struct rgm_request *request);
 /* It is asked: its deadline counts, from the first wait on. */

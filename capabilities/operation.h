@@ -146,6 +146,20 @@ bool rgi_operation_stop(struct rgm_operation *operation);
 void rgi_operation_cancel(struct rgm_operation *operation,
                           struct rgm_provider *provider);
 
+/* Flag of a message: it has a deadline, for whoever asks on its behalf. */
+#define RGI_MESSAGE_DEADLINE 0x20
+
+/* Whether one that was tried has a deadline that has come: then it is not tried
+ * again, whether or not its asker has got to cancelling it. The provider's time;
+ * that of the deadline is settled before the provider gets to see anything. */
+static inline bool
+rgi_operation_is_late(const struct rgm_operation *operation,
+                      struct rgm_provider *provider)
+{
+    return operation->request.message.flags & RGI_MESSAGE_DEADLINE &&
+           operation->request.deadline_ns <= provider->ops->now(provider);
+}
+
 #define RGI_OWN_FILE_KIND_BITS                                                \
     (UINT64_C(1) << RGM_OP_FILE_JOB | UINT64_C(1) << RGM_OP_COLLECT |         \
      UINT64_C(1) << RGM_OP_LANE_CLOSE)

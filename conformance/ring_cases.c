@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <ringmail/deadline.h>
+
 #include "conformance/order.h"
 #include "conformance/shim.h"
 
@@ -262,6 +264,121 @@ urg_26_two_places_and_four_operations(struct stage *stage)
     rgi_check(stage_end(stage, &reads[1]) == 0 && reads[1].op.count == 1);
     rgi_check(stage_close_stream(stage, &near) == 0);
     rgi_check(stage_close_stream(stage, &far) == 0);
+    stage_close(stage);
+}
+
+/* Reads that are asked when their moment has come, or before. */
+struct hurry {
+    struct read_step *step;
+    struct rgm_deadline at;
+    uint64_t after_ns;
+};
+
+static void
+make_moment(struct puppet *puppet, void *argument)
+{
+    struct hurry *hurry = argument;
+
+    hurry->at = rgm_deadline_in(puppet, 0);
+}
+
+static void
+begin_in_a_hurry(struct puppet *puppet, void *argument)
+{
+    struct hurry *hurry = argument;
+
+    if (hurry->at.at_ns != 0)
+        rgm_expire_at(&hurry->step->op, hurry->at);
+    else
+        rgm_expire_after(&hurry->step->op, hurry->after_ns);
+    puppet_begin(puppet, hurry->step);
+}
+
+static uint64_t
+entries_of(struct stage *stage)
+{
+    return stage_counters(stage).entries_submitted;
+}
+
+/* Nothing of it is ever staged, whichever worker asks: not even where it could
+ * be answered at once. */
+void
+tmr_22_expired_before_staging_takes_no_entry(struct stage *stage)
+{
+    struct read_step step = {0};
+    struct hurry hurry = {&step, {0}, 0};
+    struct rgm_stream near;
+    uint64_t entries;
+    char byte;
+    int peer;
+
+    stage->options.workers = 2;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    peer_send(peer, "x", 1);
+    stage_do(stage, make_moment, &hurry);
+    entries = entries_of(stage);
+    for (uint32_t worker = 0; worker < 2; worker++) {
+        rgm_stream_read(&step.op, &near, &byte, 1);
+        stage_do_on(stage, worker, begin_in_a_hurry, &hurry);
+        rgi_check(stage_end(stage, &step) == -ETIMEDOUT);
+    }
+    rgi_check(entries_of(stage) == entries);
+    rgm_stream_read(&step.op, &near, &byte, 1);
+    rgi_check(stage_run(stage, &step) == 0 && byte == 'x');
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+/* Its own entry, and one that cancels it. */
+void
+tmr_22_in_flight_costs_one_cancel(struct stage *stage)
+{
+    struct read_step step = {0};
+    struct hurry hurry = {&step, {0}, RGM_NS_PER_MS};
+    struct rgm_stream near;
+    uint64_t entries;
+    char byte;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    entries = entries_of(stage);
+    rgm_stream_read(&step.op, &near, &byte, 1);
+    stage_do(stage, begin_in_a_hurry, &hurry);
+    rgi_check(stage_end(stage, &step) == -ETIMEDOUT);
+    rgi_check(entries_of(stage) == entries + 2);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+/* In line for room in the kernel, which it never sees. */
+void
+tmr_22_queued_ends_without_the_kernel(struct stage *stage)
+{
+    struct read_step first = {0}, second = {0};
+    struct hurry hurry = {&second, {0}, RGM_NS_PER_MS};
+    struct rgm_stream near;
+    uint64_t entries;
+    char bytes[2];
+    int peer;
+
+    stage->options.in_flight_max = 1;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgm_stream_read(&first.op, &near, &bytes[0], 1);
+    stage_begin(stage, &first);
+    entries = entries_of(stage);
+    rgm_stream_read(&second.op, &near, &bytes[1], 1);
+    stage_do(stage, begin_in_a_hurry, &hurry);
+    rgi_check(stage_end(stage, &second) == -ETIMEDOUT);
+    rgi_check(entries_of(stage) == entries);
+    peer_send(peer, "x", 1);
+    rgi_check(stage_end(stage, &first) == 0 && bytes[0] == 'x');
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
     stage_close(stage);
 }
 

@@ -8,6 +8,9 @@
 
 #define RING_CASES(X, suite)                                                   \
     X(suite, srd_19_waking_for_one_repeats_no_other)                           \
+    X(suite, tmr_22_expired_before_staging_takes_no_entry)                     \
+    X(suite, tmr_22_in_flight_costs_one_cancel)                                \
+    X(suite, tmr_22_queued_ends_without_the_kernel)                            \
     X(suite, urg_21_rings_share_one_fallback)                                  \
     X(suite, urg_23_close_turns_until_all_are_out)                             \
     X(suite, urg_25_queue_is_handed_back_before_the_end)                       \

@@ -29,6 +29,8 @@
 _Static_assert((64 - RGI_TIMERS_TICK_BITS) % RGI_TIMERS_LEVEL_BITS == 0,
                "the levels reach exactly as far as a deadline can");
 _Static_assert(RGI_TIMERS_SLOTS == 64, "one word holds a level's bits");
+_Static_assert(RGI_TIMERS_SLOTS * RGI_TIMERS_LEVELS <= 1u << 20,
+               "slots are few, and reach as far as 64 bits do");
 _Static_assert(sizeof(struct rgi_timer) <= 48, "a timer must stay small");
 
 static struct rgi_timer *

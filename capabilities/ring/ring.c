@@ -153,6 +153,9 @@ rgi_ring_go_on(struct rgi_ring_provider *p, struct rgm_operation *operation,
 
     if (step > 0 && rgi_operation_is_stopping(operation))
         step = -ECANCELED;
+    else if (step > 0 && task->started &&
+             rgi_operation_is_late(operation, &p->head))
+        step = -ETIMEDOUT;
     if (step <= 0) {
         answer(p, operation, step);
         return;

@@ -390,6 +390,75 @@ urg_17_unready_socket_is_polled(void)
     world_close(&world);
 }
 
+/* As a worker's with a deadline: the test is the worker. */
+static void
+start_until(struct world *world, struct rgm_operation *operation,
+            uint64_t deadline_ns)
+{
+    operation->request.message.flags |= RGI_MESSAGE_DEADLINE;
+    operation->request.deadline_ns = deadline_ns;
+    world_start(world, operation);
+}
+
+/* The rest of a write, and what was interrupted or came too early, is for those
+ * who still have time. */
+static void
+tmr_23_progress_after_the_deadline_is_no_further_entry(void)
+{
+    static const int not_yet[] = {-EINTR, -EAGAIN};
+    struct world world = {0};
+    struct rgm_write write;
+    struct rgm_read read;
+    struct pair pair;
+    char memory[8];
+    unsigned polls;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    polls = shim.seen[IORING_OP_POLL_ADD];
+    shim_expect(IORING_OP_SEND, 3, 1);
+    rgm_stream_write(&write, &pair.near, "0123456789", 10);
+    start_until(&world, &write.operation, 1);
+    rgi_check(world_finish(&world, &write.operation) == -ETIMEDOUT);
+    rgi_check(write.count == 3 && shim.seen[IORING_OP_SEND] == 1);
+    for (unsigned i = 0; i < 2; i++) {
+        shim_expect(IORING_OP_RECV, not_yet[i], 1);
+        rgm_stream_read(&read, &pair.far, memory, sizeof(memory));
+        start_until(&world, &read.operation, 1);
+        rgi_check(world_finish(&world, &read.operation) == -ETIMEDOUT);
+        rgi_check(shim.seen[IORING_OP_RECV] == i + 1);
+    }
+    rgi_check(shim.seen[IORING_OP_POLL_ADD] == polls);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+static void
+tmr_23_what_is_complete_wins(void)
+{
+    struct world world = {0};
+    struct rgm_write write;
+    struct rgm_read read;
+    struct pair pair;
+    char memory[8];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_write(&write, &pair.near, "0123", 4);
+    start_until(&world, &write.operation, 1);
+    rgi_check(world_finish(&world, &write.operation) == 0 && write.count == 4);
+    rgm_stream_read(&read, &pair.far, memory, sizeof(memory));
+    start_until(&world, &read.operation, 1);
+    rgi_check(world_finish(&world, &read.operation) == 0 && read.count == 4);
+    /* In time it is tried as often as it takes. */
+    shim_expect(IORING_OP_SEND, -EINTR, 3);
+    rgm_stream_write(&write, &pair.near, "0123", 4);
+    start_until(&world, &write.operation, RGM_NEVER - 1);
+    rgi_check(world_finish(&world, &write.operation) == 0 && write.count == 4);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
 /* What a gathering entry points to. */
 static const void *
 array_of(uint8_t opcode)
@@ -945,6 +1014,8 @@ lack_of_memory_is_an_answer(void)
     X(ring_stream, field_b61_shutdown_after_reset)                             \
     X(ring_stream, shutdown_twice_around_a_reset)                              \
     X(ring_stream, urg_17_unready_socket_is_polled)                            \
+    X(ring_stream, tmr_23_progress_after_the_deadline_is_no_further_entry)     \
+    X(ring_stream, tmr_23_what_is_complete_wins)                               \
     X(ring_stream, vec_09_arrays_reach_the_entry_as_they_are)                  \
     X(ring_stream, cancel_while_polling)                                       \
     X(ring_stream, field_b67_listener_survives)                                \

@@ -14,6 +14,15 @@
  * the record is waited for. (A timeout, which does not wait, is for records
  * that can be given up: see abandon.h.)
  *
+ * An operation (a read, a sleep) whose deadline has passed when it is asked is
+ * not begun: it is answered -ETIMEDOUT, and costs the kernel nothing. One that is
+ * under way when its deadline comes is cancelled; had it to be tried once more,
+ * for the rest of a write, say, it is not. What is complete beats a deadline that
+ * has come meanwhile. Clean-up (a close) has no use for a deadline, and goes on.
+ *
+ * A deadline is exact when it is near; those further away may be late by up to
+ * rgm_runtime_options.deadline_tick_us, so that many of them end in one wake.
+ *
  * A request without a deadline pays nothing. One with a duration reads no clock
  * and arms no timer when it is answered before its worker has done what it is
  * at: the duration counts from when the request first has to wait.

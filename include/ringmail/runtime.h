@@ -91,7 +91,15 @@ struct rgm_runtime_options {
     /* How much may wait for time at once, on each worker (timer.h). Default
      * RGM_TIMERS_DEFAULT, up to RGM_TIMERS_MAX. */
     uint32_t timers_max;
+    /* Deadlines of requests (deadline.h) that are further away than
+     * RGM_DEADLINE_EXACT_TICKS of these end at the next multiple of it, so that
+     * those of many idle connections come in one wake. In us. Default 5,000, up to
+     * 1,000,000; 1: each at its own moment. */
+    uint32_t deadline_tick_us;
 };
+
+#define RGM_DEADLINE_EXACT_TICKS 64
+#define RGM_DEADLINE_TICK_MAX_US 1000000
 
 #define RGM_TIMERS_DEFAULT (UINT32_C(1) << 22)
 #define RGM_TIMERS_MAX (UINT32_C(1) << 30)
