@@ -14,58 +14,9 @@
 
 #include "bench/ours.h"
 
+#include "bench/counted.h"
+
 #include <sys/mman.h>
-
-static uint64_t allocations;
-
-/* A sanitizer has functions of its own in front of these: nothing is counted. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-
-/* glibc's own names for its functions. */
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *memory, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-
-static void
-allocated(void)
-{
-    (void)__atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
-}
-
-#pragma GCC visibility push(default)
-
-void *
-malloc(size_t size)
-{
-    allocated();
-    return __libc_malloc(size);
-}
-
-void *
-calloc(size_t count, size_t size)
-{
-    allocated();
-    return __libc_calloc(count, size);
-}
-
-void *
-realloc(void *memory, size_t size)
-{
-    allocated();
-    return __libc_realloc(memory, size);
-}
-
-void *
-aligned_alloc(size_t alignment, size_t size)
-{
-    allocated();
-    return __libc_memalign(alignment, size);
-}
-
-#pragma GCC visibility pop
-
-#endif
 
 /* -------------------------------------------------------------- operations */
 
@@ -267,11 +218,10 @@ play(const struct rgm_provider_class *provider, uint64_t rounds)
 
         for (uint64_t round = 0; round <= rounds / 4; round++)
             table[i].run();
-        before = __atomic_load_n(&allocations, __ATOMIC_RELAXED);
+        before = counted(&counted_allocations);
         for (uint64_t round = 0; round < rounds; round++)
             table[i].run();
-        each = (double)(__atomic_load_n(&allocations, __ATOMIC_RELAXED) -
-                        before) /
+        each = (double)(counted(&counted_allocations) - before) /
                (double)rounds;
         most = each > most ? each : most;
         bench_report(provider->name, table[i].name, each, "allocations");

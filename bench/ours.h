@@ -22,11 +22,14 @@ ours_check(const char *what, int status)
         bench_fail(what, status);
 }
 
-/* Start workers in the background. spin_us as in the runtime's options. */
+/* Start workers in the background, on a provider or (NULL) the usual one. spin_us
+ * as in the runtime's options. */
 static inline void
-ours_start(uint32_t workers, uint32_t spin_us)
+ours_start_on(const struct rgm_provider_class *provider, uint32_t workers,
+              uint32_t spin_us)
 {
     struct rgm_runtime_options options = {
+        .provider = provider,
         .workers = workers,
         .pin = true,
         .spin_us = spin_us,
@@ -37,6 +40,12 @@ ours_start(uint32_t workers, uint32_t spin_us)
     status = rgm_runtime_start(ours_runtime);
     if (status < 0)
         bench_fail(rgm_runtime_error(ours_runtime), status);
+}
+
+static inline void
+ours_start(uint32_t workers, uint32_t spin_us)
+{
+    ours_start_on(NULL, workers, spin_us);
 }
 
 static inline struct rgm_address

@@ -4,7 +4,7 @@
 
     ./dev bench                        40 rounds of everything
     ./dev bench --quick                5 rounds: a look, no verdict to rely on
-    ./dev bench --only W1,W4           some workloads (W1 ASK SCOPE W2 W3 W4 W5 W7)
+    ./dev bench --only W1,W4           some workloads, as in workloads.py
     ./dev bench --out bench/results    where the JSON and the SVG go
 
 A round runs everything once: programs of ours between runs of their limits, or

@@ -4,15 +4,18 @@
  * w8_ours.c - what does a random read of a file cost beside a bare ring?
  *
  *     bench_w8 cache|direct SLICES N    4 KiB reads, 16 out at a time
- *     bench_w8 handles SLICES N         on one handle, or a new one for each
+ *     bench_w8 handles|handles-threads SLICES N
+ *                                       on one handle, or a new one for each, and
+ *                                       on the provider with threads
  *     bench_w8 job SLICES N             a job there and back, one at a time
  *
  * The file, of 64 MiB, is made in TMPDIR (/var/tmp) and removed.
  *
  * In slices on one core: the limit in this thread, while the worker sleeps; ours
  * on the worker, while this thread waits. Limit of reads: the same reads on a
- * ring written by hand. Of `handles`: ours, with the handle reused. Of jobs: two
- * threads, a mutex and two conditions. Writes and durability are not measured.
+ * ring written by hand. Of `handles`: ours, with the handle reused: the same
+ * offsets, numbers and memory. Of jobs: two threads, a mutex and two conditions.
+ * Writes and durability are not measured, and nothing here says a word of them.
  */
 
 #include "bench/ours.h"
@@ -24,11 +27,14 @@
 #define DEPTH 16
 #define PAGE_BYTES 4096
 #define FILE_BYTES (UINT64_C(64) << 20)
+#define RANDOM_SEED UINT64_C(88172645463325252)
 
 static char path[4096];
 static uint64_t count; /* reads, or jobs, of a slice */
 static bool direct;
 static bool waits; /* for a disk, or another thread */
+static bool again; /* each slice does what the one before did */
+static const struct rgm_provider_class *provider; /* NULL: the usual one */
 static char *memory; /* a page for each that is out */
 
 static uint64_t
@@ -81,7 +87,7 @@ file_make(void)
 /* ------------------------------------------------------------- the bare ring */
 
 static struct io_uring ring;
-static uint64_t ring_random = 88172645463325252;
+static uint64_t ring_random = RANDOM_SEED;
 
 static void
 ring_open(void)
@@ -253,8 +259,8 @@ reader_slice(struct reader *self, struct slice *slice)
     bool fresh = slice->fresh;
 
     ours_check("keep", rgm_keep(self, slice, &self->token));
-    if (self->random == 0)
-        self->random = ring_random;
+    if (self->random == 0 || again)
+        self->random = RANDOM_SEED; /* the same offsets in each slice */
     self->asked = 0;
     self->done = 0;
     if (fresh) {
@@ -402,7 +408,7 @@ run_reads(uint64_t slices_count, bool handles)
     int fd = file_make();
 
     bench_pin(0);
-    ours_start(1, 0);
+    ours_start_on(provider, 1, 0);
     reader = ours_spawn(0, &reader_behaviour, NULL);
     ring_open();
     (void)ours_slice(reader, handles); /* warm */
@@ -413,7 +419,8 @@ run_reads(uint64_t slices_count, bool handles)
             slices.ours[i] = ours_slice(reader, handles);
     }
     if (handles)
-        bench_slices_report(&slices, "fresh_handles", 0);
+        bench_slices_report(&slices, provider == NULL ? "fresh_handles"
+                                               : "fresh_handles_threads", 0);
     else
         bench_slices_report(&slices, direct ? "direct" : "cache", 1);
     io_uring_queue_exit(&ring);
@@ -449,13 +456,17 @@ main(int argc, char **argv)
 {
     const char *what = argc == 4 ? argv[1] : "";
     bool job = strcmp(what, "job") == 0;
-    bool handles = strcmp(what, "handles") == 0;
+    bool threads = strcmp(what, "handles-threads") == 0;
+    bool handles = threads || strcmp(what, "handles") == 0;
     uint64_t slices_count;
 
     direct = strcmp(what, "direct") == 0;
     waits = direct || job;
+    again = handles;
+    if (threads)
+        provider = &rgm_provider_threads;
     if (!job && !handles && !direct && strcmp(what, "cache") != 0) {
-        fputs("usage: bench_w8 cache|direct|handles|job SLICES N\n", stderr);
+        fputs("usage: bench_w8 cache|direct|handles|handles-threads|job SLICES N\n", stderr);
         return 2;
     }
     slices_count = bench_number(argv[2], BENCH_SLICES_MAX);
