@@ -12,37 +12,68 @@
 
 #include "conformance/scratch.h"
 #include "conformance/shim.h"
+#include "conformance/short.h"
 
 STEP(file_read_step, rgm_file_read);
 STEP(file_job_step, rgm_file_job);
 STEP(directory_step, rgm_directory_read);
 
-/* Writes at an offset or the cursor. Returns the count or the error. */
+/* Where what is left of a transfer goes on. */
+static uint64_t
+offset_behind(uint64_t offset_bytes, size_t count)
+{
+    return offset_bytes == RGM_FILE_CURSOR ? RGM_FILE_CURSOR
+                                           : offset_bytes + count;
+}
+
+/* Writes at an offset or the cursor, in as many transfers as it takes. Returns
+ * the count or the error. */
 static long
 file_write(struct stage *stage, struct rgm_file *file, const char *text,
            uint64_t offset_bytes)
 {
-    struct rgm_file_write write;
-    int status;
+    size_t length_bytes = strlen(text);
+    size_t count = 0;
 
-    rgm_file_write_at(&write, file, text, strlen(text), offset_bytes);
-    status = rgm_call(stage->runtime, &write);
-    return status < 0 ? status : (long)write.count;
+    do {
+        struct rgm_file_write write;
+        int status;
+
+        rgm_file_write_at(&write, file, text + count, length_bytes - count,
+                          offset_behind(offset_bytes, count));
+        status = rgm_call(stage->runtime, &write);
+        if (status < 0)
+            return status;
+        rgi_check(write.count > 0 || length_bytes == 0);
+        count += write.count;
+    } while (count < length_bytes);
+    return (long)count;
 }
 
-/* Reads at an offset or the cursor and compares. */
+/* Reads at an offset or the cursor and compares: that much, and nothing more
+ * where there is room for it. */
 static bool
 reads(struct stage *stage, struct rgm_file *file, const char *text,
       size_t capacity_bytes, uint64_t offset_bytes)
 {
-    struct rgm_file_read read;
+    size_t length_bytes = strlen(text);
+    size_t count = 0;
     char bytes[64];
 
     rgi_check(capacity_bytes <= sizeof(bytes));
-    rgm_file_read_at(&read, file, bytes, capacity_bytes, offset_bytes);
-    rgi_check(rgm_call(stage->runtime, &read) == 0);
-    return read.count == strlen(text) && memcmp(bytes, text, read.count) == 0 &&
-           read.end == (read.count == 0 && capacity_bytes > 0);
+    do {
+        struct rgm_file_read read;
+
+        rgm_file_read_at(&read, file, bytes + count, capacity_bytes - count,
+                         offset_behind(offset_bytes, count));
+        rgi_check(rgm_call(stage->runtime, &read) == 0);
+        if (read.end != (read.count == 0 && capacity_bytes > count))
+            return false;
+        if (read.count == 0)
+            break;
+        count += read.count;
+    } while (count < length_bytes);
+    return count == length_bytes && memcmp(bytes, text, count) == 0;
 }
 
 static int
@@ -170,9 +201,9 @@ fil_02_handles_share_one_cursor(struct stage *stage)
     scratch_open(stage, &scratch);
     scratch_put(scratch.path, "abcdefgh");
     rgi_check(file_open(stage, &first, scratch.path, RGM_FILE_READ) == 0);
-    rgi_check(file_import(
-                  stage, &second,
-                  fcntl(scratch_descriptor(scratch.path), F_DUPFD_CLOEXEC, 3)) == 0);
+    rgi_check(file_import(stage, &second,
+                          fcntl(scratch_descriptor(scratch.path),
+                                F_DUPFD_CLOEXEC, 3)) == 0);
     rgi_check(reads(stage, &first, "ab", 2, RGM_FILE_CURSOR));
     rgi_check(reads(stage, &second, "cd", 2, RGM_FILE_CURSOR));
     rgi_check(reads(stage, &first, "ef", 2, RGM_FILE_CURSOR));
@@ -287,13 +318,13 @@ fil_05_cursor_has_one_user_until_collected(struct stage *stage)
     scratch_open(stage, &scratch);
     scratch_put(scratch.path, "abcd");
     file_open_both(stage, &scratch, &file);
-    rgm_file_read(&two.first.op, &file, bytes, 2);
-    rgm_file_read(&two.second.op, &file, bytes + 2, 2);
+    rgm_file_read(&two.first.op, &file, bytes, 1);
+    rgm_file_read(&two.second.op, &file, bytes + 1, 1);
     stage_do(stage, begin_two, &two);
     rgi_check(stage_end(stage, &two.second) == -EAGAIN);
-    rgi_check(stage_end(stage, &two.first) == 0 && two.first.op.count == 2);
-    rgi_check(stage_run(stage, &two.second) == 0 && two.second.op.count == 2);
-    rgi_check(memcmp(bytes, "abcd", 4) == 0);
+    rgi_check(stage_end(stage, &two.first) == 0 && two.first.op.count == 1);
+    rgi_check(stage_run(stage, &two.second) == 0 && two.second.op.count == 1);
+    rgi_check(memcmp(bytes, "ab", 2) == 0);
     rgi_check(file_close(stage, &file) == 0);
     scratch_close(stage, &scratch);
 }
@@ -316,25 +347,29 @@ many_positioned_transfers_at_once(struct stage *stage)
 {
     static struct file_read_step steps[MANY];
     static unsigned char bytes[MANY * 512];
+    const size_t piece_bytes = short_is_on() ? 2 : 512;
+    const size_t length_bytes = MANY * piece_bytes;
     struct rgm_file_write write;
     struct rgm_file file;
     struct scratch scratch;
 
     scratch_open(stage, &scratch);
     file_open_both(stage, &scratch, &file);
-    pattern_fill(bytes, sizeof(bytes), 0);
-    rgm_file_write_all_at(&write, &file, bytes, sizeof(bytes), 0);
+    pattern_fill(bytes, length_bytes, 0);
+    rgm_file_write_all_at(&write, &file, bytes, length_bytes, 0);
     rgi_check(rgm_call(stage->runtime, &write) == 0);
-    rgi_check(write.count == sizeof(bytes));
-    memset(bytes, 0, sizeof(bytes));
+    rgi_check(write.count == length_bytes);
+    memset(bytes, 0, length_bytes);
     for (size_t i = 0; i < MANY; i++) {
-        rgm_file_read_at(&steps[i].op, &file, bytes + i * 512, 512, i * 512);
+        rgm_file_read_all_at(&steps[i].op, &file, bytes + i * piece_bytes,
+                             piece_bytes, i * piece_bytes);
         step_clear(&steps[i]);
     }
     stage_do(stage, begin_many, steps);
     for (size_t i = 0; i < MANY; i++)
-        rgi_check(stage_end(stage, &steps[i]) == 0 && steps[i].op.count == 512);
-    rgi_check(pattern_holds(bytes, sizeof(bytes), 0));
+        rgi_check(stage_end(stage, &steps[i]) == 0 &&
+                  steps[i].op.count == piece_bytes);
+    rgi_check(pattern_holds(bytes, length_bytes, 0));
     rgi_check(file_close(stage, &file) == 0);
     scratch_close(stage, &scratch);
 }
@@ -355,8 +390,10 @@ vectors_scatter_and_gather(struct stage *stage)
     scratch_open(stage, &scratch);
     file_open_both(stage, &scratch, &file);
     rgm_file_write_vectors(&write, &file, out, 3, 1);
+    write.all = true;
     rgi_check(rgm_call(stage->runtime, &write) == 0 && write.count == 6);
     rgm_file_read_vectors(&read, &file, in, 3, 1);
+    read.all = true;
     rgi_check(rgm_call(stage->runtime, &read) == 0 && read.count == 6);
     rgi_check(strcmp(first, "ab") == 0 && strcmp(second, "cdef") == 0);
     rgm_file_read_vectors(&read, &file, bad, 1, 0);
@@ -387,7 +424,7 @@ all_forms_finish_what_is_short(struct stage *stage)
         pieces[i] = (struct rgm_vector){&bytes[i], 1};
     rgm_file_write_vectors(&write, &file, pieces, PIECES, 0);
     rgi_check(rgm_call(stage->runtime, &write) == 0);
-    rgi_check(write.count == RGM_VECTORS_MAX);
+    rgi_check(write.count == (short_is_on() ? 1 : RGM_VECTORS_MAX));
     write.all = true; /* asked again, of the same record */
     rgi_check(rgm_call(stage->runtime, &write) == 0);
     rgi_check(write.count == PIECES);
@@ -443,7 +480,7 @@ fil_13_short_reads_ends_and_errors_pass(struct stage *stage)
     rgi_check(truncate(scratch.path, 1) == 0);
     rgi_check(reads(stage, &file, "", 10, 1));
     rgi_check(truncate(scratch.path, 100) == 0); /* sparse */
-    rgm_file_read_at(&read, &file, bytes, sizeof(bytes), 50);
+    rgm_file_read_all_at(&read, &file, bytes, sizeof(bytes), 50);
     rgi_check(rgm_call(stage->runtime, &read) == 0 && read.count == 16);
     for (size_t i = 0; i < sizeof(bytes); i++)
         rgi_check(bytes[i] == 0);
@@ -489,7 +526,8 @@ fil_10_lease_comes_back_on_every_path(struct stage *stage)
         case 0: /* success */
             rgm_file_read_lease(&read, &file, &lease, 0);
             rgi_check(rgm_call(stage->runtime, &read) == 0);
-            rgi_check(read.count == 3 && memcmp(data, "abc", 3) == 0);
+            rgi_check(read.count > 0 && read.count <= 3);
+            rgi_check(memcmp(data, "abc", read.count) == 0);
             break;
         case 1: /* refused before it began */
             rgm_file_read_lease(&read, &file, &lease, UINT64_MAX - 5);
@@ -618,7 +656,7 @@ fil_14_truncate_both_ways(struct stage *stage)
         struct rgm_file_read read;
         char bytes[4] = "xxxx";
 
-        rgm_file_read_at(&read, &file, bytes, 4, 2);
+        rgm_file_read_all_at(&read, &file, bytes, 4, 2);
         rgi_check(rgm_call(stage->runtime, &read) == 0);
         rgi_check(read.count == 2 && bytes[0] == 0 && bytes[1] == 0);
     }
@@ -888,8 +926,8 @@ field_b76_preallocating_keeps_what_is_there(struct stage *stage)
     scratch_open(stage, &scratch);
     file_open_both(stage, &scratch, &file);
     scratch_put(scratch.path, text);
-    rgi_check(preallocate(stage, &file, RGM_FILE_ALLOCATE_KEEP_SIZE,
-                          1 << 20) == 0);
+    rgi_check(preallocate(stage, &file, RGM_FILE_ALLOCATE_KEEP_SIZE, 1 << 20) ==
+              0);
     rgi_check(scratch_holds(scratch.path, text)); /* and its size */
     rgi_check(stat(scratch.path, &about) == 0);
     rgi_check(about.st_blocks * 512 >= 1 << 20);
@@ -1098,7 +1136,8 @@ copy_begin(struct puppet *puppet, void *argument)
 void
 fil_23_copy_with_two_slots(struct stage *stage)
 {
-    uint64_t size_bytes = rgi_scale(1u << 30) / COPY_CHUNK * COPY_CHUNK + 17;
+    uint64_t size_bytes =
+        short_bulk(rgi_scale(1u << 30) / COPY_CHUNK * COPY_CHUNK + 17);
     struct rgm_pool *pool = pool_of(2, COPY_CHUNK);
     struct copier copier = {0};
     struct rgm_file from = {0};
@@ -1234,6 +1273,7 @@ directories_are_listed(struct stage *stage)
 void
 file_work_leaves_no_descriptor_and_no_memory(struct stage *stage)
 {
+    const uint32_t rounds = short_is_on() ? 40 : 200;
     struct rgm_file file = {0};
     struct scratch scratch;
     unsigned descriptors;
@@ -1242,10 +1282,10 @@ file_work_leaves_no_descriptor_and_no_memory(struct stage *stage)
     scratch_open(stage, &scratch);
     scratch_put(scratch.path, "abc");
     descriptors = descriptors_open();
-    for (uint32_t i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < rounds; i++) {
         struct rgm_file_stat about;
 
-        if (i == 100)
+        if (i == rounds / 2)
             allocations = shim_allocations();
         rgi_check(file_open(stage, &file, scratch.path, RGM_FILE_READ) == 0);
         rgi_check(reads(stage, &file, "abc", 10, 0));

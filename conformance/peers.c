@@ -118,7 +118,8 @@ static ssize_t
 socket_receive(int peer, void *memory, size_t capacity_bytes, bool waits)
 {
     ssize_t count =
-        recv(peer, memory, capacity_bytes, waits ? 0 : MSG_DONTWAIT);
+        recvfrom(peer, memory, capacity_bytes, waits ? 0 : MSG_DONTWAIT, NULL,
+                 NULL); /* past the shim */
 
     return count < 0 ? -errno : count;
 }

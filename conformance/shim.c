@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conformance/short.h"
+
 #define ADD(counter) (void)__atomic_add_fetch(&(counter), 1, __ATOMIC_SEQ_CST)
 #define LOOK(counter) __atomic_load_n(&(counter), __ATOMIC_SEQ_CST)
 
@@ -155,7 +157,8 @@ recv(int fd, void *memory, size_t size, int flags)
         errno = error;
         return -1;
     }
-    return syscall(SYS_recvfrom, fd, memory, size, flags, NULL, NULL);
+    return syscall(SYS_recvfrom, fd, memory, short_length(size), flags, NULL,
+                   NULL);
 }
 
 int
@@ -245,14 +248,26 @@ shim_last_vectors(void)
 ssize_t
 preadv(int fd, const struct iovec *vectors, int count, off_t offset)
 {
+    struct iovec one;
+
     keep_vectors(vectors);
+    if (short_is_on() && count > 0) {
+        count = short_vectors(vectors, (size_t)count, &one);
+        vectors = &one;
+    }
     return syscall(SYS_preadv, fd, vectors, count, offset, 0);
 }
 
 ssize_t
 pwritev(int fd, const struct iovec *vectors, int count, off_t offset)
 {
+    struct iovec one;
+
     keep_vectors(vectors);
+    if (short_is_on() && count > 0) {
+        count = short_vectors(vectors, (size_t)count, &one);
+        vectors = &one;
+    }
     return syscall(SYS_pwritev, fd, vectors, count, offset, 0);
 }
 
@@ -279,12 +294,34 @@ shim_message_receives(void)
     return __atomic_load_n(&message_receives, __ATOMIC_RELAXED);
 }
 
+/* Of a stream only its first byte is asked for. Returns: what to ask with. */
+static struct msghdr
+cut_header(int fd, const struct msghdr *header, struct iovec *one)
+{
+    struct msghdr cut = *header;
+
+    if (short_is_on() && short_is_stream(fd)) {
+        cut.msg_iovlen =
+            (size_t)short_vectors(header->msg_iov, header->msg_iovlen, one);
+        cut.msg_iov = one;
+    }
+    return cut;
+}
+
 ssize_t
 recvmsg(int fd, struct msghdr *message, int flags)
 {
+    struct iovec one;
+    struct msghdr cut = cut_header(fd, message, &one);
+    ssize_t count;
+
     ADD(message_receives);
     keep_thread();
-    return syscall(SYS_recvmsg, fd, message, flags);
+    count = syscall(SYS_recvmsg, fd, &cut, flags);
+    message->msg_namelen = cut.msg_namelen;
+    message->msg_controllen = cut.msg_controllen;
+    message->msg_flags = cut.msg_flags;
+    return count;
 }
 
 static unsigned sends_with_signal;
@@ -292,11 +329,14 @@ static unsigned sends_with_signal;
 ssize_t
 sendmsg(int fd, const struct msghdr *message, int flags)
 {
+    struct iovec one;
+    struct msghdr cut = cut_header(fd, message, &one);
+
     if ((flags & MSG_NOSIGNAL) == 0)
         ADD(sends_with_signal);
     keep_vectors(message->msg_iov);
     keep_thread();
-    return syscall(SYS_sendmsg, fd, message, flags);
+    return syscall(SYS_sendmsg, fd, &cut, flags);
 }
 
 unsigned

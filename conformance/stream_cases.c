@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "conformance/shim.h"
+#include "conformance/short.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -68,8 +69,8 @@ receiver_main(void *argument)
 
     rgi_check(bytes != NULL);
     while (mover->moved_bytes < mover->length_bytes && count > 0) {
-        count = peer_receive_some(mover->peer, bytes,
-                                  mover_piece(mover, 65536));
+        count =
+            peer_receive_some(mover->peer, bytes, mover_piece(mover, 65536));
         rgi_check(pattern_holds(bytes, count, mover->moved_bytes));
         mover->moved_bytes += count;
     }
@@ -148,18 +149,26 @@ srd_02_chunk_then_end_and_end_again(struct stage *stage)
     struct rgm_pool *pool = pool_of(2, 64);
     struct rgm_read_pooled read;
     struct rgm_stream near;
+    size_t got = 0;
     int peer;
 
     stage_open(stage);
     peer = stage_pair(stage, &near);
     peer_send(peer, "chunk", 5);
-    rgm_stream_read_pooled(&read, &near, pool);
-    rgi_check(rgm_call(stage->runtime, &read) == 0);
-    rgi_check(read.count == 5 && !read.end);
-    rgi_check(rgm_lease_active(&read.lease) && read.lease.length_bytes == 5);
-    rgi_check(memcmp(read.lease.data, "chunk", 5) == 0);
+    for (;;) {
+        rgm_stream_read_pooled(&read, &near, pool);
+        rgi_check(rgm_call(stage->runtime, &read) == 0);
+        rgi_check(read.count > 0 && !read.end);
+        rgi_check(rgm_lease_active(&read.lease));
+        rgi_check(read.lease.length_bytes == read.count);
+        rgi_check(memcmp(read.lease.data, "chunk" + got, read.count) == 0);
+        got += read.count;
+        if (got == 5)
+            break;
+        rgi_check(rgm_lease_drop(&read.lease) == 0);
+    }
     peer_close(peer);
-    rgi_check(memcmp(read.lease.data, "chunk", 5) == 0);
+    rgi_check(((const char *)read.lease.data)[read.count - 1] == 'k');
     rgi_check(rgm_lease_drop(&read.lease) == 0);
     for (int i = 0; i < 3; i++) {
         rgm_stream_read_pooled(&read, &near, pool);
@@ -215,10 +224,13 @@ srd_09_data_and_end_in_one_burst(struct stage *stage)
         peer = stage_pair(stage, &near);
         peer_send(peer, "0123456789", 10);
         peer_close(peer);
-        rgi_check(stage_read(stage, &near, bytes, 4, &end) == 4 && !end);
-        rgi_check(stage_read(stage, &near, bytes, 4, &end) == 4 && !end);
-        rgi_check(stage_read(stage, &near, bytes, 4, &end) == 2 && !end);
-        rgi_check(memcmp(bytes, "89", 2) == 0);
+        for (size_t total = 0; total < 10;) {
+            long count = stage_read(stage, &near, bytes, 4, &end);
+
+            rgi_check(count > 0 && !end);
+            rgi_check(memcmp(bytes, "0123456789" + total, (size_t)count) == 0);
+            total += (size_t)count;
+        }
         rgi_check(stage_read(stage, &near, bytes, 4, &end) == 0 && end);
         rgi_check(stage_close_stream(stage, &near) == 0);
     }
@@ -235,7 +247,7 @@ srd_13_cancelled_reads_lose_nothing(struct stage *stage)
     size_t total = 0, cancelled = 0, succeeded = 0;
     char bytes[2048];
 
-    sender.length_bytes = (size_t)rgi_scale(100 * MIB) + 100000;
+    sender.length_bytes = short_bulk((size_t)rgi_scale(100 * MIB) + 100000);
     sender.ends = true;
     stage_open(stage);
     sender.peer = stage_pair(stage, &near);
@@ -481,22 +493,25 @@ swr_01_making_a_writer_sends_nothing(struct stage *stage)
 void
 swr_04_accepted_write_goes_on_by_itself(struct stage *stage)
 {
-    struct mover receiver = {.length_bytes = 8 * MIB, .random = rgi_seed()};
-    char *bytes = bytes_of(8 * MIB);
+    const size_t length_bytes = short_bulk(8 * MIB);
+    struct mover receiver = {.length_bytes = length_bytes,
+                             .random = rgi_seed()};
+    char *bytes = bytes_of(length_bytes);
     struct write_step write = {0};
     struct rgm_stream near;
 
     stage_open(stage);
     receiver.peer = stage_pair(stage, &near);
-    rgm_stream_write(&write.op, &near, bytes, 8 * MIB);
+    rgm_stream_write(&write.op, &near, bytes, length_bytes);
     stage_begin(stage, &write);
     (void)stage_counters(stage);
-    rgi_check(stage_is_out(stage, &write)); /* more than the kernel takes */
+    /* More than the kernel takes. */
+    rgi_check(short_is_on() || stage_is_out(stage, &write));
     mover_start(&receiver, receiver_main);
     rgi_check(stage_end(stage, &write) == 0);
-    rgi_check(write.op.count == 8 * MIB);
+    rgi_check(write.op.count == length_bytes);
     mover_join(&receiver);
-    rgi_check(receiver.moved_bytes == 8 * MIB);
+    rgi_check(receiver.moved_bytes == length_bytes);
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(receiver.peer);
     stage_close(stage);
@@ -543,7 +558,7 @@ set_option(struct stage *stage, struct rgm_socket *socket,
 void
 swr_21_write_all_gets_through_a_small_buffer(struct stage *stage)
 {
-    const size_t length_bytes = 200000;
+    const size_t length_bytes = short_bulk(200000);
     struct mover receiver = {.length_bytes = length_bytes,
                              .random = rgi_seed()};
     char *bytes = bytes_of(length_bytes);
@@ -592,7 +607,7 @@ writer_main(void *argument)
 void
 swr_22_two_writers_keep_their_own_order(struct stage *stage)
 {
-    const unsigned rounds = 20 + (unsigned)rgi_scale(1000);
+    const unsigned rounds = short_is_on() ? 2 : 20 + (unsigned)rgi_scale(1000);
     struct writer writers[2];
     struct rgm_stream near;
     unsigned next[2] = {0, 0};
@@ -667,6 +682,7 @@ many_vectors_are_one_write(struct stage *stage)
     struct mover receiver = {0};
     struct rgm_vector *vectors = calloc(VECTORS, sizeof(*vectors));
     uint64_t random = rgi_seed();
+    uint64_t piece_bytes = short_is_on() ? 2 : 200;
     struct rgm_stream near;
     struct rgm_write write;
     size_t total = 0;
@@ -676,7 +692,7 @@ many_vectors_are_one_write(struct stage *stage)
     bytes = bytes_of((size_t)VECTORS * 200);
     for (size_t i = 0; i < VECTORS; i++) {
         vectors[i].data = bytes + total;
-        vectors[i].length_bytes = next_random(&random) % 200;
+        vectors[i].length_bytes = next_random(&random) % piece_bytes;
         if (i % 7 == 0)
             vectors[i].length_bytes = 0;
         total += vectors[i].length_bytes;
@@ -831,9 +847,10 @@ field_b61_shutdown_after_a_reset(struct stage *stage)
 void
 field_b71_half_closed_and_drained(struct stage *stage)
 {
-    struct mover sender = {.length_bytes = MIB, .ends = true};
-    struct mover receiver = {.length_bytes = MIB};
-    char *bytes = bytes_of(MIB);
+    const size_t length_bytes = short_bulk(MIB);
+    struct mover sender = {.length_bytes = length_bytes, .ends = true};
+    struct mover receiver = {.length_bytes = length_bytes};
+    char *bytes = bytes_of(length_bytes);
     struct write_step write = {0};
     struct rgm_stream near;
 
@@ -842,13 +859,13 @@ field_b71_half_closed_and_drained(struct stage *stage)
     receiver.peer = sender.peer;
     mover_start(&sender, sender_main);
     mover_start(&receiver, receiver_main);
-    rgm_stream_write(&write.op, &near, bytes, MIB);
+    rgm_stream_write(&write.op, &near, bytes, length_bytes);
     rgi_check(stage_run(stage, &write) == 0);
     rgi_check(stage_shutdown(stage, &near) == 0);
-    rgi_check(read_pattern_to_end(stage, &near) == MIB);
+    rgi_check(read_pattern_to_end(stage, &near) == length_bytes);
     mover_join(&sender);
     mover_join(&receiver);
-    rgi_check(receiver.moved_bytes == MIB);
+    rgi_check(receiver.moved_bytes == length_bytes);
     peer_expect_end(sender.peer);
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(sender.peer);
@@ -887,7 +904,7 @@ transfer_both_ways(struct stage *stage, bool blocking, size_t length_bytes)
 void
 field_b73_either_descriptor_mode(struct stage *stage)
 {
-    size_t length_bytes = rgi_scale_is_full() ? 64 * MIB : 8 * MIB;
+    size_t length_bytes = short_bulk(rgi_scale_is_full() ? 64 * MIB : 8 * MIB);
 
     stage_open(stage);
     transfer_both_ways(stage, true, length_bytes);
