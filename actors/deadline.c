@@ -25,6 +25,7 @@
 
 #include "base/baton.h"
 #include "base/memory.h"
+#include "capabilities/operation.h"
 
 static inline struct rgi_timer *
 timer_of(struct rgm_request *request)
@@ -135,6 +136,21 @@ rgi_deadline_has_come(struct rgm_worker *worker,
                                      (struct rgm_message *)(uintptr_t)message),
                                  worker->provider) &&
            !rgi_is_cleanup(message);
+}
+
+/* Whoever dials without a limit has the runtime's. A player, who has no time of
+ * his own, has none. */
+void
+rgi_deadline_default(struct rgm_worker *worker, struct rgm_request *request)
+{
+    const uint32_t timed = RGI_ASKED_AT | RGI_ASKED_AFTER;
+    uint64_t timeout_ns = worker->runtime->options.streams.dial_timeout_ns;
+
+    if (request->message.type != &rgi_type_connect ||
+        (request->asker_flags & timed) != 0 || timeout_ns == RGM_NEVER ||
+        (worker->is_guest && rgi_baton != NULL))
+        return;
+    rgm_request_expire_after(request, timeout_ns);
 }
 
 /* ---- waiting ---- */

@@ -90,6 +90,8 @@ options_check(const struct rgm_runtime_options *options)
         options->cleanups_max > CLEANUPS_MAX ||
         options->timers_max > RGM_TIMERS_MAX ||
         options->deadline_tick_us > RGM_DEADLINE_TICK_MAX_US ||
+        options->streams.no_delay > RGM_SETTING_UNSET ||
+        options->streams.zero_linger > RGM_SETTING_UNSET ||
         options->read_slots > RGM_POOL_SLOTS_MAX ||
         options->read_slot_bytes > READ_SLOT_BYTES_MAX ||
         (options->spin_us > 1000000 && options->spin_us != RGM_SPIN_OFF))
@@ -120,6 +122,10 @@ options_complete(struct rgm_runtime_options *options, uint32_t cpus)
     DEFAULT(cleanups_max, DEFAULT_CLEANUPS);
     DEFAULT(timers_max, RGM_TIMERS_DEFAULT);
     DEFAULT(deadline_tick_us, DEFAULT_DEADLINE_TICK_US);
+    DEFAULT(streams.no_delay, RGM_SETTING_ON);
+    DEFAULT(streams.zero_linger, RGM_SETTING_UNSET);
+    DEFAULT(streams.transfer_timeout_ns, RGM_TRANSFER_TIMEOUT_NS);
+    DEFAULT(streams.dial_timeout_ns, RGM_DIAL_TIMEOUT_NS);
     DEFAULT(read_slots, DEFAULT_READ_SLOTS);
     DEFAULT(read_slot_bytes, DEFAULT_READ_SLOT_BYTES);
     if (options->spin_us == RGM_SPIN_OFF || rgi_baton != NULL)
@@ -459,6 +465,7 @@ options_for(const struct rgm_runtime *runtime, uint32_t number,
         .pool_slots_max = options->pool_slots_max,
         .fixed_files_max = options->fixed_files_max,
         .strict = options->strict,
+        .streams = options->streams,
         .argument = options->provider_argument,
     };
 }

@@ -451,6 +451,8 @@ ask_begin(struct rgm_actor *self, struct rgm_request *request,
     struct rgm_link *list = &self->scope;
     int status = 0;
 
+    if (request->message.type->kind == RGM_KIND_OPERATION)
+        rgi_deadline_default(self->worker, request);
     ask_leave(self->worker, self, request,
               rgm_address_worker(request->message.to));
     if (request->asker_flags != 0)

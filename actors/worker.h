@@ -920,6 +920,9 @@ uint64_t rgi_domain(const struct rgm_worker *worker);
 /* Whether the deadline an operation came with from elsewhere has passed. */
 bool rgi_deadline_has_come(struct rgm_worker *worker,
                            const struct rgm_message *message);
+/* The runtime's dial timeout, for a connect that has no deadline. */
+void rgi_deadline_default(struct rgm_worker *worker,
+                          struct rgm_request *request);
 /* May the request be asked with the deadline it has? 0; -EINVAL; -ETIMEDOUT for an
  * operation that is too late already; or, for a guest's first, -ENOMEM. */
 int rgi_deadline_check(struct rgm_worker *worker,

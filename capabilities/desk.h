@@ -32,7 +32,8 @@ __attribute__((unused)) static void
 desk_open(struct desk *desk, const struct rgm_provider_class *class,
           uint32_t threads)
 {
-    struct rgm_provider_options options = {.threads = threads};
+    struct rgm_provider_options options = {
+        .threads = threads, .streams = {.no_delay = RGM_SETTING_ON}};
     char why[100] = "";
 
     *desk = (struct desk){0};

@@ -103,30 +103,31 @@ listen_bind(const struct rgm_listen *record, int fd,
 
 /* What it accepts from now on is like what any other accepts. */
 static int
-listen_import(struct rgm_listen *record, int *ret_fd)
+listen_import(struct rgm_listen *record,
+              const struct rgm_stream_defaults *defaults, int *ret_fd)
 {
     int status = rgi_import_listener(record);
 
     if (status < 0)
         return status;
-    rgi_socket_defaults(record->descriptor);
+    rgi_socket_defaults(record->descriptor, defaults);
     *ret_fd = record->descriptor;
     return 0;
 }
 
 int
 rgi_socket_listen(struct rgm_listen *record, enum rgi_socket_mode mode,
-                  int *ret_fd)
+                  const struct rgm_stream_defaults *defaults, int *ret_fd)
 {
     int fd = -1;
     int status;
 
     if (record->imports)
-        return listen_import(record, ret_fd);
+        return listen_import(record, defaults, ret_fd);
     status = rgi_socket_open(&record->endpoint, mode, &fd);
     if (status < 0)
         return status;
-    rgi_socket_defaults(fd); /* accepted sockets inherit them */
+    rgi_socket_defaults(fd, defaults); /* accepted sockets inherit them */
     status = listen_bind(record, fd, &record->endpoint);
     if (status < 0) {
         close(fd);
@@ -136,10 +137,38 @@ rgi_socket_listen(struct rgm_listen *record, enum rgi_socket_mode mode,
     return 0;
 }
 
-void
-rgi_socket_defaults(int fd)
+/* In ms, not early; 0: it is to be left. */
+static int
+transfer_timeout_ms(const struct rgm_stream_defaults *defaults)
 {
-    (void)set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    uint64_t timeout_ns = defaults->transfer_timeout_ns;
+    uint64_t timeout_ms = timeout_ns / RGM_NS_PER_MS +
+                          (timeout_ns % RGM_NS_PER_MS != 0);
+
+    if (timeout_ns == RGM_NEVER)
+        return 0;
+    return timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
+}
+
+static bool
+is_set(uint8_t setting)
+{
+    return setting == RGM_SETTING_ON || setting == RGM_SETTING_OFF;
+}
+
+void
+rgi_socket_defaults(int fd, const struct rgm_stream_defaults *defaults)
+{
+    struct linger linger = {defaults->zero_linger == RGM_SETTING_ON, 0};
+    int timeout_ms = transfer_timeout_ms(defaults);
+
+    if (is_set(defaults->no_delay))
+        (void)set_int(fd, IPPROTO_TCP, TCP_NODELAY,
+                      defaults->no_delay == RGM_SETTING_ON);
+    if (is_set(defaults->zero_linger))
+        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+    if (timeout_ms != 0)
+        (void)set_int(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, timeout_ms);
 }
 
 /* accept(2): errors of the connection that was waiting are reported by the
@@ -179,9 +208,24 @@ option_name_of(uint32_t option)
         return (struct option_name){SOL_SOCKET, SO_RCVBUF};
     case RGM_OPTION_SEND_BUFFER:
         return (struct option_name){SOL_SOCKET, SO_SNDBUF};
+    case RGM_OPTION_REUSE_ADDRESS:
+        return (struct option_name){SOL_SOCKET, SO_REUSEADDR};
+    case RGM_OPTION_REUSE_PORT:
+        return (struct option_name){SOL_SOCKET, SO_REUSEPORT};
+    case RGM_OPTION_IPV6_ONLY:
+        return (struct option_name){IPPROTO_IPV6, IPV6_V6ONLY};
+    case RGM_OPTION_TRANSFER_TIMEOUT_MS:
+        return (struct option_name){IPPROTO_TCP, TCP_USER_TIMEOUT};
     default:
         return (struct option_name){SOL_SOCKET, SO_LINGER};
     }
+}
+
+/* Families say in two ways that they have no such option. */
+static int
+option_status(int status)
+{
+    return status == -ENOPROTOOPT ? -ENOTSUP : status;
 }
 
 int
@@ -191,7 +235,7 @@ rgi_socket_option_set(int fd, uint32_t option, int32_t value)
     struct linger linger = {value >= 0, value >= 0 ? value : 0};
 
     if (option != RGM_OPTION_LINGER_SECONDS)
-        return set_int(fd, name.level, name.name, value);
+        return option_status(set_int(fd, name.level, name.name, value));
     if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) < 0)
         return -errno;
     return 0;
@@ -219,7 +263,7 @@ rgi_socket_option_get(int fd, uint32_t option, int32_t *ret_value)
     if (option == RGM_OPTION_LINGER_SECONDS)
         return linger_get(fd, ret_value);
     if (getsockopt(fd, name.level, name.name, &value, &length) < 0)
-        return -errno;
+        return option_status(-errno);
     *ret_value = value;
     return 0;
 }

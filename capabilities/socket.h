@@ -32,11 +32,14 @@ RGM_MUST_USE int rgi_socket_open(const struct rgm_endpoint *endpoint,
  * caller.
  */
 RGM_MUST_USE int rgi_socket_listen(struct rgm_listen *record,
-                                   enum rgi_socket_mode mode, int *ret_fd);
+                                   enum rgi_socket_mode mode,
+                                   const struct rgm_stream_defaults *defaults,
+                                   int *ret_fd);
 
-/* What every accepted or connected stream gets: no delay, where there is one.
- * Failing is no failure of the connection: it has been reset already. */
-void rgi_socket_defaults(int fd);
+/* What every accepted or connected stream gets, where there is such a thing: a
+ * Unix socket has less. Failing is no failure of the connection: it has been reset
+ * already. */
+void rgi_socket_defaults(int fd, const struct rgm_stream_defaults *defaults);
 
 /* Whether an error of accept is that one connection's, not the listener's. */
 bool rgi_socket_accept_goes_on(int error);

@@ -291,17 +291,24 @@ rgm_listener_close(struct rgm_close *close, struct rgm_listener *listener)
 static bool
 option_is_valid(enum rgm_option which)
 {
-    return which >= RGM_OPTION_NO_DELAY && which <= RGM_OPTION_LINGER_SECONDS;
+    return which >= RGM_OPTION_NO_DELAY &&
+           which <= RGM_OPTION_TRANSFER_TIMEOUT_MS;
 }
 
 static bool
 option_value_is_valid(enum rgm_option which, int32_t value)
 {
-    if (which == RGM_OPTION_NO_DELAY || which == RGM_OPTION_KEEP_ALIVE)
-        return value == 0 || value == 1;
-    if (which == RGM_OPTION_LINGER_SECONDS)
+    switch (which) {
+    case RGM_OPTION_LINGER_SECONDS:
         return value >= -1;
-    return value > 0;
+    case RGM_OPTION_RECEIVE_BUFFER:
+    case RGM_OPTION_SEND_BUFFER:
+        return value > 0;
+    case RGM_OPTION_TRANSFER_TIMEOUT_MS:
+        return value >= 0;
+    default:
+        return value == 0 || value == 1;
+    }
 }
 
 void
@@ -396,6 +403,22 @@ reads_nowhere(const struct rgm_operation *operation)
            NULL;
 }
 
+/* Before any system call: a file has none, TCP's are no packets'. */
+static int
+admit_option(const struct rgm_operation *operation,
+             const struct rgm_socket *socket)
+{
+    const struct rgm_socket_option *option = (const void *)operation;
+
+    if (socket->kind == RGI_SOCKET_FILE)
+        return -EBADF;
+    return socket->kind == RGI_SOCKET_PACKET &&
+                   (option->option == RGM_OPTION_NO_DELAY ||
+                    option->option == RGM_OPTION_TRANSFER_TIMEOUT_MS)
+               ? -ENOTSUP
+               : 0;
+}
+
 static int
 admit_used(const struct rgm_operation *operation,
            const struct rgm_socket *socket)
@@ -411,6 +434,9 @@ admit_used(const struct rgm_operation *operation,
         return -EINVAL;
     if (operation->kind == RGM_OP_PACKET_READ_POOLED)
         return rgi_datagram_admit(operation);
+    if (operation->kind == RGM_OP_SET_OPTION ||
+        operation->kind == RGM_OP_GET_OPTION)
+        return admit_option(operation, socket);
     if (is_the_last(operation) && socket->busy > 0)
         return -EBUSY;
     return 0;

@@ -290,6 +290,205 @@ soc_02_options_are_typed(struct stage *stage)
     stage_close(stage);
 }
 
+static int
+option_try(struct stage *stage, struct rgm_socket *socket,
+           enum rgm_option option)
+{
+    struct rgm_socket_option record;
+
+    rgm_socket_get(&record, socket, option);
+    return rgm_call(stage->runtime, &record);
+}
+
+/* Those of TCP's that a packet socket has not are found out without the
+ * provider; what an address family has not, by the system. */
+void
+soc_02_options_of_every_kind_of_socket(struct stage *stage)
+{
+    struct rgm_endpoint at = loopback();
+    struct rgm_stream near, far;
+    struct rgm_packet packet = {0};
+    struct rgm_packet_open open;
+    struct rgm_socket *socket;
+    uint64_t before, after;
+
+    stage->spied = true;
+    stage_open(stage);
+    stage_pair_own(stage, &near, &far);
+    socket = &stage->listener.socket;
+    rgi_check(option_get(stage, socket, RGM_OPTION_REUSE_ADDRESS) == 1);
+    rgi_check(option_get(stage, socket, RGM_OPTION_REUSE_PORT) == 0);
+    rgi_check(option_set(stage, socket, RGM_OPTION_REUSE_PORT, 1) == 0);
+    rgi_check(option_get(stage, socket, RGM_OPTION_REUSE_PORT) == 1);
+    socket = &near.socket;
+    rgi_check(option_set(stage, socket, RGM_OPTION_REUSE_ADDRESS, 2) ==
+              -EINVAL);
+    rgi_check(option_set(stage, socket, RGM_OPTION_TRANSFER_TIMEOUT_MS, -1) ==
+              -EINVAL);
+    rgi_check(option_set(stage, socket, RGM_OPTION_TRANSFER_TIMEOUT_MS, 1234) ==
+              0);
+    rgi_check(option_get(stage, socket, RGM_OPTION_TRANSFER_TIMEOUT_MS) ==
+              1234);
+    rgi_check(option_try(stage, socket, RGM_OPTION_IPV6_ONLY) == -ENOTSUP);
+    rgi_check(option_set(stage, socket, RGM_OPTION_IPV6_ONLY, 1) == -ENOTSUP);
+    rgm_packet_open(&open, rgm_worker_address(0), &packet, &at, NULL);
+    rgi_check(rgm_call(stage->runtime, &open) == 0);
+    socket = &packet.socket;
+    stage_do(stage, count_submits, &before);
+    rgi_check(option_set(stage, socket, RGM_OPTION_NO_DELAY, 1) == -ENOTSUP);
+    rgi_check(option_try(stage, socket, RGM_OPTION_NO_DELAY) == -ENOTSUP);
+    rgi_check(option_try(stage, socket, RGM_OPTION_TRANSFER_TIMEOUT_MS) ==
+              -ENOTSUP);
+    stage_do(stage, count_submits, &after);
+    rgi_check(before == after);
+    rgi_check(option_get(stage, socket, RGM_OPTION_REUSE_ADDRESS) == 0);
+    rgi_check(socket->open == 1 && socket->busy == 0);
+    {
+        struct rgm_close close;
+
+        rgm_packet_close(&close, &packet);
+        rgi_check(rgm_call(stage->runtime, &close) == 0);
+    }
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    rgi_check(stage_close_stream(stage, &far) == 0);
+    if (access("/proc/net/if_inet6", R_OK) == 0) {
+        rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+        own_listen(stage, "::1");
+        socket = &stage->listener.socket;
+        rgi_check(option_get(stage, socket, RGM_OPTION_IPV6_ONLY) == 1);
+        rgi_check(option_set(stage, socket, RGM_OPTION_IPV6_ONLY, 0) ==
+                  -EINVAL); /* it is bound */
+    }
+    stage_close(stage);
+}
+
+/* ----------------------------------------------------------------- defaults */
+
+static void
+has_defaults(struct stage *stage, struct rgm_socket *socket, int32_t no_delay,
+             int32_t linger, int32_t timeout_ms)
+{
+    rgi_check(option_get(stage, socket, RGM_OPTION_NO_DELAY) == no_delay);
+    rgi_check(option_get(stage, socket, RGM_OPTION_LINGER_SECONDS) == linger);
+    rgi_check(option_get(stage, socket, RGM_OPTION_TRANSFER_TIMEOUT_MS) ==
+              timeout_ms);
+}
+
+void
+soc_13_defaults_are_on_both_sides(struct stage *stage)
+{
+    static const struct {
+        struct rgm_stream_defaults set;
+        int32_t no_delay, linger, timeout_ms;
+    } table[] = {
+        {{0}, 1, -1, 60000},
+        {{.no_delay = RGM_SETTING_OFF,
+          .zero_linger = RGM_SETTING_ON,
+          .transfer_timeout_ns = 1500 * RGM_NS_PER_MS + 1},
+         0, 0, 1501},
+        {{.no_delay = RGM_SETTING_UNSET,
+          .zero_linger = RGM_SETTING_OFF,
+          .transfer_timeout_ns = RGM_NEVER},
+         0, -1, 0},
+        {{.no_delay = RGM_SETTING_ON, .zero_linger = RGM_SETTING_UNSET},
+         1, -1, 60000},
+    };
+    struct rgm_runtime_options wrong = {.streams = {.no_delay = 4}};
+    struct rgm_runtime *none = NULL;
+    struct rgm_stream near, far;
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        stage->options.streams = table[i].set;
+        stage_open(stage);
+        stage_pair_own(stage, &near, &far);
+        has_defaults(stage, &near.socket, table[i].no_delay, table[i].linger,
+                     table[i].timeout_ms);
+        has_defaults(stage, &far.socket, table[i].no_delay, table[i].linger,
+                     table[i].timeout_ms);
+        rgi_check(stage_close_stream(stage, &near) == 0);
+        rgi_check(stage_close_stream(stage, &far) == 0);
+        stage_close(stage);
+        memset(&stage->listener, 0, sizeof(stage->listener));
+    }
+    rgi_check(rgm_runtime_create(&wrong, &none) == -EINVAL && none == NULL);
+    wrong.streams = (struct rgm_stream_defaults){.zero_linger = 9};
+    rgi_check(rgm_runtime_create(&wrong, &none) == -EINVAL && none == NULL);
+}
+
+void
+soc_13_zero_linger_resets(struct stage *stage)
+{
+    struct rgm_stream near;
+    char byte;
+    int peer;
+
+    stage->options.streams.zero_linger = RGM_SETTING_ON;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgi_check(stage_write(stage, &near, "x", 1) == 0);
+    peer_receive(peer, &byte, 1);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    rgi_check(recv(peer, &byte, 1, 0) == -1 && errno == ECONNRESET);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+void
+soc_13_dialling_has_an_end(struct stage *stage)
+{
+    struct rgm_stream first_stream = {0}, second_stream = {0};
+    struct connect_step first = {0}, second = {0};
+    struct rgm_endpoint busy = loopback();
+    int listener, full;
+
+    stage->options.streams.dial_timeout_ns = 20 * RGM_NS_PER_MS;
+    stage_open(stage);
+    listener = peer_listen(&busy, 0);
+    full = peer_connect(&busy); /* the backlog is full now */
+    rgm_stream_connect(&first.op, rgm_worker_address(0), &first_stream, &busy);
+    rgm_expire_after(&first.op, 3600 * RGM_NS_PER_S); /* its own counts */
+    stage_begin(stage, &first);
+    rgm_stream_connect(&second.op, rgm_worker_address(0), &second_stream,
+                       &busy);
+    rgi_check(stage_run(stage, &second) == -ETIMEDOUT);
+    rgi_check(second_stream.socket.open == 0);
+    rgm_stream_connect(&second.op, rgm_worker_address(0), &second_stream,
+                       &busy); /* by a plain thread, too */
+    rgi_check(rgm_call(stage->runtime, &second.op) == -ETIMEDOUT);
+    rgi_check(stage_is_out(stage, &first));
+    stage_cancel(stage, &first);
+    rgi_check(stage_end(stage, &first) == -ECANCELED);
+    peer_close(full);
+    peer_close(listener);
+    stage_close(stage);
+}
+
+/* It reads nothing, so its window closes; the system gives it up. */
+void
+soc_13_peer_that_takes_nothing_is_given_up(struct stage *stage)
+{
+    enum { LENGTH_BYTES = 8 << 20 };
+    char *bytes = calloc(1, LENGTH_BYTES);
+    struct write_step write = {0};
+    struct rgm_stream near;
+    int peer, status;
+
+    rgi_check(bytes != NULL);
+    stage->options.streams.transfer_timeout_ns = 10 * RGM_NS_PER_MS;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgm_stream_write(&write.op, &near, bytes, LENGTH_BYTES);
+    stage_begin(stage, &write);
+    status = stage_end(stage, &write);
+    rgi_check(status == -ETIMEDOUT ||
+              (status == -EPIPE && stage_is_on(stage, "ring")));
+    rgi_check(write.op.count < LENGTH_BYTES);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    free(bytes);
+}
+
 void
 accepted_streams_have_no_delay(struct stage *stage)
 {

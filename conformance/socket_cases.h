@@ -17,6 +17,11 @@
     X(suite, soc_08_close_leaves_operations_running)                           \
     X(suite, soc_10_cleanup_has_its_own_admission)                             \
     X(suite, shared_port_is_dealt_out)                                         \
+    X(suite, soc_02_options_of_every_kind_of_socket)                           \
+    X(suite, soc_13_defaults_are_on_both_sides)                                \
+    X(suite, soc_13_zero_linger_resets)                                        \
+    X(suite, soc_13_dialling_has_an_end)                                       \
+    X(suite, soc_13_peer_that_takes_nothing_is_given_up)                       \
     X(suite, accepted_streams_have_no_delay)                                   \
     X(suite, field_b67_accept_fails_and_the_listener_lives)
 

@@ -205,6 +205,7 @@ struct rgi_ring_provider {
     int pipes[RGI_PIPES_KEPT][2]; /* empty ones, for files that are sent */
     uint32_t pipes_count;
     struct rgi_channels channels;
+    struct rgm_stream_defaults streams; /* what those that are opened get */
     struct rgi_fixed fixed;
     struct rgi_ring_provider *left_before; /* in the list of what was left */
 };

@@ -511,6 +511,7 @@ fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
     p->started_max = options->in_flight_max != 0 ? options->in_flight_max
                                                  : IN_FLIGHT_DEFAULT;
     p->lent_max = options->pool_slots_max;
+    p->streams = options->streams;
     p->worker = options->worker;
     p->bell = options->bell;
     rgi_list_init(&p->waiting);

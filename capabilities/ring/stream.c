@@ -104,7 +104,8 @@ listen_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
     if (task->channel == NULL)
         return -ENOMEM;
     status =
-        rgi_socket_listen(rgi_listen_of(operation), RGI_SOCKET_BLOCKING, &fd);
+        rgi_socket_listen(rgi_listen_of(operation), RGI_SOCKET_BLOCKING,
+                          &p->streams, &fd);
     if (status < 0) {
         rgi_channel_give(&p->channels, task->channel);
         return status;
@@ -193,7 +194,7 @@ accept_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
                                  &rgi_accept_of(operation)->peer);
     rgi_ring_room_give(p, task);
     if (of_import(p, operation))
-        rgi_socket_defaults(result);
+        rgi_socket_defaults(result, &p->streams);
     fill(operation, result);
     return 0;
 }
@@ -215,7 +216,7 @@ connect_open(struct rgi_ring_provider *p, struct rgm_operation *operation)
         close(task->fd);
         return -ENOMEM;
     }
-    rgi_socket_defaults(task->fd);
+    rgi_socket_defaults(task->fd, &p->streams);
     task->room->length = rgi_endpoint_to_kernel(endpoint, &task->room->address);
     return RGI_STEP_ATTEMPT;
 }

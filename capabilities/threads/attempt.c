@@ -53,6 +53,7 @@ static enum rgi_verdict
 attempt_listen(struct rgm_listen *listen, struct rgi_attempt *attempt)
 {
     return finished(attempt, rgi_socket_listen(listen, RGI_SOCKET_NON_BLOCKING,
+                                               attempt->defaults,
                                                &attempt->made));
 }
 
@@ -67,7 +68,7 @@ attempt_accept(struct rgm_accept *record, struct rgi_attempt *attempt)
     if (fd < 0)
         return rgi_socket_accept_goes_on(-errno) ? RGI_AGAIN
                                                  : failed(attempt, errno);
-    rgi_socket_defaults(fd);
+    rgi_socket_defaults(fd, attempt->defaults);
     if (record->want_peer)
         rgi_endpoint_from_kernel(&peer, length, &record->peer);
     attempt->made = fd;
@@ -102,7 +103,7 @@ connect_finish(const struct rgm_connect *record, struct rgi_attempt *attempt,
     if (status == 0)
         status = rgi_socket_make_blocking(attempt->made);
     if (status == 0)
-        rgi_socket_defaults(attempt->made);
+        rgi_socket_defaults(attempt->made, attempt->defaults);
     else
         connect_discard(attempt);
     attempt->connecting = false;
@@ -483,7 +484,8 @@ attempt_child(struct rgm_child_wait *wait, struct rgi_attempt *attempt)
 }
 
 void
-rgi_attempt_prepare(struct rgm_operation *operation)
+rgi_attempt_prepare(struct rgm_operation *operation,
+                    const struct rgm_stream_defaults *defaults)
 {
     struct rgi_attempt *attempt = rgi_attempt_of(operation);
     const struct rgm_socket *socket = rgi_stream_uses(operation);
@@ -491,6 +493,7 @@ rgi_attempt_prepare(struct rgm_operation *operation)
     memset(attempt, 0, sizeof(*attempt));
     attempt->uses = socket != NULL ? (int32_t)socket->resource : -1;
     attempt->made = -1;
+    attempt->defaults = defaults;
     if (operation->kind == RGM_OP_SEND_FILE)
         attempt->source = (int32_t)rgi_send_file_source(operation)->resource;
 }

@@ -37,6 +37,7 @@ struct __attribute__((may_alias)) rgi_attempt {
     int32_t uses; /* descriptor of the socket it is about */
     int32_t made; /* descriptor that it made; -1: none */
     int32_t source; /* of the file that is sent */
+    const struct rgm_stream_defaults *defaults; /* of those it makes */
     struct rgi_write_place place;
 };
 
@@ -51,7 +52,8 @@ rgi_attempt_of(struct rgm_operation *operation)
 }
 
 /* Thread: the owner's, at submission. */
-void rgi_attempt_prepare(struct rgm_operation *operation);
+void rgi_attempt_prepare(struct rgm_operation *operation,
+                         const struct rgm_stream_defaults *defaults);
 
 /* Thread: any that took the operation out of the line. */
 enum rgi_verdict rgi_attempt_run(struct rgm_operation *operation);

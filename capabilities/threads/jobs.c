@@ -314,7 +314,7 @@ rgi_jobs_add(struct rgi_jobs *jobs, struct rgm_operation *operation)
 {
     bool needs_a_thread = !rgi_stream_is_empty(operation);
 
-    rgi_attempt_prepare(operation);
+    rgi_attempt_prepare(operation, &jobs->streams);
     pthread_mutex_lock(&jobs->lock);
     if (needs_a_thread)
         put_in_line(jobs, operation);

@@ -48,6 +48,7 @@ struct rgi_jobs {
     bool closing;
     bool abandoned;          /* no other attempt at anything */
     int bell;                /* rung when the owner sleeps and one is done */
+    struct rgm_stream_defaults streams; /* what those that are opened get */
 
     /* the owner's alone */
     pthread_t threads[RGI_JOBS_THREADS_MAX + 2];

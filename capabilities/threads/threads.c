@@ -318,6 +318,7 @@ threads_open(const struct rgm_provider_options *options,
     threads->provider.carries_on = true; /* FIL-10 */
     threads->provider.mode = threads->mode;
     threads->bell = options->bell;
+    threads->jobs.streams = options->streams;
     *ret_provider = &threads->provider;
     return 0;
 }

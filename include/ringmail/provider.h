@@ -23,6 +23,7 @@
  */
 
 #include <ringmail/message.h>
+#include <ringmail/stream_defaults.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -229,6 +230,8 @@ struct rgm_provider_options {
                                * (256), up to 1,024; UINT32_MAX: none */
     uint32_t threads;      /* of a pool of blocking calls; 0: default */
     bool strict;           /* refuse to fall back to weaker set-ups */
+    /* What opened streams get; a field that is zero says as much as "unset". */
+    struct rgm_stream_defaults streams;
     void *argument;        /* the program's, for a provider that wants one */
 };
 

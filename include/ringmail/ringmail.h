@@ -41,6 +41,7 @@
 #include <ringmail/stepper.h>
 #include <ringmail/stop.h>
 #include <ringmail/stream.h>
+#include <ringmail/stream_defaults.h>
 #include <ringmail/worker_lease.h>
 #include <ringmail/writer.h>
 #include <ringmail/supervisor.h>

@@ -21,6 +21,7 @@
 
 #include <ringmail/actor.h>
 #include <ringmail/counters.h>
+#include <ringmail/stream_defaults.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,6 +97,8 @@ struct rgm_runtime_options {
      * those of many idle connections come in one wake. In us. Default 5,000, up to
      * 1,000,000; 1: each at its own moment. */
     uint32_t deadline_tick_us;
+    /* What accepted and connected streams get, and how long is dialled. */
+    struct rgm_stream_defaults streams;
 };
 
 #define RGM_DEADLINE_EXACT_TICKS 64

@@ -171,7 +171,11 @@ enum rgm_option {
     RGM_OPTION_KEEP_ALIVE,       /* 0 or 1 */
     RGM_OPTION_RECEIVE_BUFFER,   /* bytes; Linux doubles it, socket(7) */
     RGM_OPTION_SEND_BUFFER,      /* bytes; likewise */
-    RGM_OPTION_LINGER_SECONDS    /* -1: off */
+    RGM_OPTION_LINGER_SECONDS,   /* -1: off */
+    RGM_OPTION_REUSE_ADDRESS,    /* 0 or 1 */
+    RGM_OPTION_REUSE_PORT,       /* 0 or 1 */
+    RGM_OPTION_IPV6_ONLY,        /* IPv6: 0 or 1; not once it is bound */
+    RGM_OPTION_TRANSFER_TIMEOUT_MS /* TCP: 0: the system's own */
 };
 
 /* Set or get one typed option: `value` in or out. */
@@ -208,7 +212,8 @@ RGM_API void rgm_stream_listen(struct rgm_listen *listen,
                                bool shared_port);
 
 /*
- * Prepare: accept one connection; it is close-on-exec and has no-delay set.
+ * Prepare: accept one connection; it is close-on-exec and has what the runtime
+ * gives to its streams (stream_defaults.h).
  *
  * Answer: 0 and *stream open on the listener's worker; -EMFILE, -ENFILE,
  *         -ENOBUFS, -ENOMEM: the connection stays in the backlog, ask again
@@ -221,7 +226,8 @@ RGM_API void rgm_stream_accept(struct rgm_accept *accept,
                                struct rgm_stream *stream);
 
 /*
- * Prepare: connect to the endpoint from the worker `where`.
+ * Prepare: connect to the endpoint from the worker `where`. Without a deadline of
+ * its own it has the runtime's (stream_defaults.h).
  *
  * Answer: 0 and *stream open; or as connect(2), and *stream untouched.
  */
@@ -339,7 +345,10 @@ rgm_submit_cleanup_request(struct rgm_actor *self,
                            const struct rgm_request *request);
 
 /* Prepare: options and names. Answer: 0; -EINVAL for an option or value that
- * is none; -ENOTSUP for one this socket does not have; -EBADF. */
+ * is none, or that the system does not take (any more); -ENOTSUP for one this
+ * socket does not have, which for a packet socket and an option of TCP's is found
+ * without a system call; -EBADF, also for a file. Source: socket(7), tcp(7),
+ * ipv6(7). */
 RGM_API void rgm_socket_set(struct rgm_socket_option *option,
                             struct rgm_socket *socket, enum rgm_option which,
                             int32_t value);
