@@ -273,7 +273,12 @@ options_are_typed(void)
         {RGM_OPTION_LINGER_SECONDS, 0, 0},
         {RGM_OPTION_LINGER_SECONDS, -2, -EINVAL},
         {(enum rgm_option)0, 1, -EINVAL},
-        {(enum rgm_option)6, 1, -EINVAL},
+        {RGM_OPTION_REUSE_ADDRESS, 1, 0},
+        {RGM_OPTION_REUSE_PORT, 2, -EINVAL},
+        {RGM_OPTION_IPV6_ONLY, -1, -EINVAL},
+        {RGM_OPTION_TRANSFER_TIMEOUT_MS, 0, 0},
+        {RGM_OPTION_TRANSFER_TIMEOUT_MS, -1, -EINVAL},
+        {(enum rgm_option)(RGM_OPTION_TRANSFER_TIMEOUT_MS + 1), 1, -EINVAL},
     };
     struct rgm_stream stream = {socket_open(RGI_SOCKET_STREAM, 7)};
     struct rgm_socket_option option;

@@ -38,6 +38,7 @@ world_open(struct world *world)
     char why[512] = "";
 
     rgi_check(rgi_bell_open(&world->options.bell) == 0);
+    world->options.streams.no_delay = RGM_SETTING_ON;
     if (rgi_ring_provider_open(&world->options, world->calls, &world->provider,
                                why, sizeof(why)) < 0)
         rgi_check_failed(__FILE__, __LINE__, why);
