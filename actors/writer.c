@@ -37,7 +37,15 @@ struct rgi_output {
     struct rgm_write write;     /* the one unfinished piece */
     struct rgm_receipt receipt; /* that the kernel has seen it */
     struct rgm_submit *taking;  /* taken, and not yet answered */
+    size_t zero_copy_least;     /* bytes; 0: everything is copied */
 };
+
+static bool
+goes_without_copy(const struct rgi_output *output, size_t length_bytes)
+{
+    return output->zero_copy_least > 0 &&
+           length_bytes >= output->zero_copy_least;
+}
 
 /* After a failure of the provider nothing that is out is waited for. */
 static bool
@@ -102,6 +110,7 @@ write_rest(struct rgi_output *output, struct rgm_actor *asker,
                      (const char *)view->data + sent_bytes,
                      view->length_bytes - sent_bytes);
     output->write.owned = *view;
+    output->write.zero_copy = goes_without_copy(output, view->length_bytes);
     submit->owned = (struct rgm_view){0};
     if (submit->scope != NULL)
         rgm_request_in_scope(&output->write.request, submit->scope);
@@ -124,7 +133,8 @@ take(struct rgi_output *output, struct rgm_submit *submit)
         count = rgi_scope_check(asker, submit->scope);
     if (count < 0)
         return (int)count;
-    if (submit->owned.length_bytes > 0)
+    if (submit->owned.length_bytes > 0 &&
+        !goes_without_copy(output, submit->owned.length_bytes))
         count = send_now(output, &submit->owned);
     if (count < 0) {
         output->half.ended = (int)count;
@@ -348,6 +358,16 @@ rgm_output_drop(struct rgm_actor *self, struct rgm_writer *writer)
     if (rgi_half_drop(&output->half))
         output_free(output);
     return 0;
+}
+
+void
+rgm_output_zero_copy(struct rgm_actor *self, struct rgm_writer *writer,
+                     size_t least_bytes)
+{
+    rgi_assert(rgi_is_owner(self->worker));
+    if (writer->output != NULL &&
+        rgi_half_is_here(self->worker, writer->worker))
+        writer->output->zero_copy_least = least_bytes;
 }
 
 /* Whether borrowed bytes may go now. Returns: 0, or why not. */

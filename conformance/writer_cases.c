@@ -889,6 +889,44 @@ swr_20_stalled_write_is_the_rings_own(struct stage *stage)
     end(stage, &near, &writer, peer);
 }
 
+static void
+want_no_copies(struct puppet *puppet, void *argument)
+{
+    rgm_writer_zero_copy(puppet, (struct rgm_writer *)argument, 4096);
+}
+
+/* A piece is out, the next one goes, and what the kernel still looks at is held
+ * by nobody who waits for it: the order is kept, every owner comes home, also
+ * after the stream is closed. Small pieces are tried at once as ever. */
+void
+swr_23_writer_goes_on_while_the_kernel_holds_a_piece(struct stage *stage)
+{
+    enum { PIECES = 20 };
+    struct rgm_writer writer;
+    struct rgm_stream near;
+    uint32_t live = 0;
+    int peer;
+
+    stage->spied = true;
+    stage_open(stage);
+    peer = pair(stage, &near);
+    rgi_check(writer_open(stage, &near, &writer) == 0);
+    stage_do(stage, want_no_copies, &writer);
+    for (uint64_t i = 0; i < PIECES; i++) {
+        size_t length_bytes = i % 2 == 0 ? 8192 : 100;
+
+        rgi_check(submit(stage, &writer,
+                         chunk_of(&live, length_bytes, 0)) == 0);
+        rgi_check(flush(stage, &writer) == 0);
+        expect(peer, length_bytes, 0);
+    }
+    rgi_check(spy_of(0)->submits[RGM_OP_WRITE] == PIECES / 2);
+    rgi_check(submit(stage, &writer, chunk_of(&live, LARGE, 0)) == 0);
+    rgi_check(writer_close(stage, &writer) == 0);
+    end(stage, &near, &writer, peer);
+    rgi_check(count_of(&live) == 0); /* the runtime has ended */
+}
+
 void
 urg_20_ready_submit_has_no_entry_and_a_read_has_one(struct stage *stage)
 {

@@ -32,6 +32,7 @@ WRITER_CASES(CONFORM_DECLARE, writer)
 #define WRITER_RING_CASES(X, suite)                                            \
     X(suite, swr_16_nothing_is_lost_between_send_and_entry)                    \
     X(suite, swr_20_stalled_write_is_the_rings_own)                            \
+    X(suite, swr_23_writer_goes_on_while_the_kernel_holds_a_piece)             \
     X(suite, urg_20_ready_submit_has_no_entry_and_a_read_has_one)
 
 WRITER_RING_CASES(CONFORM_DECLARE, writer)

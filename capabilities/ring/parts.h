@@ -44,6 +44,7 @@ struct rgi_channel {
     bool open;
     bool more; /* the last receive said that it left something */
     bool shut; /* output has been ended */
+    bool copies; /* it cannot send without */
     bool imported; /* a listener: what is in its backlog inherits nothing */
     uint8_t transfers; /* of a file without a place, as far as they count */
     uint32_t place;    /* in the table of files, from 1; fixed.c */
@@ -80,6 +81,7 @@ uint64_t rgi_channel_resource(const struct rgi_channel *channel);
 /* ------------------------------------------------------------------- tasks */
 
 struct rgi_ring_pool;
+struct rgi_notice;
 
 /* Memory for an address or for what is known of a file, while the kernel may
  * look at it or write to it. */
@@ -102,11 +104,17 @@ struct rgi_task {
     bool started : 1;  /* has a place among those in the kernel */
     bool chooses : 1;  /* read_pooled: the kernel picks the slot */
     bool has_slot : 1; /* read_pooled: it brings its own */
+    bool copies : 1;   /* write: whatever was wished for */
+    bool no_copy : 1;  /* write: its last attempt was without one */
+    bool noticed : 1;  /* write: in the kernel under its notice's identity */
     bool begun : 1;    /* connect: it goes on in the kernel */
     bool fixed : 1;    /* `fd` is a place in the table of files */
     bool probes : 1;   /* datagram: it has not waited yet */
     union {
-        struct rgi_write_place place; /* write, files' transfers */
+        struct {                      /* write, files' transfers */
+            struct rgi_write_place place;
+            struct rgi_notice *notice;
+        };
         struct rgi_room *room;        /* accept, connect, stat */
         struct {                      /* read_pooled */
             struct rgi_ring_pool *pool;
@@ -175,6 +183,22 @@ struct rgi_fixed {
 /* files_max: of the provider's options. */
 void rgi_fixed_init(struct rgi_fixed *fixed, uint32_t files_max);
 
+/* --------------------------------------------------------------- zero copy */
+
+/* What the kernel has not let go of, though its sends were answered. */
+struct rgi_notices {
+    uint32_t max;
+    uint32_t out;          /* spare ones apart */
+    struct rgm_link over;  /* to be dropped when nothing is reaped */
+    struct rgm_link spare;
+};
+
+/* max 0: the default; UINT32_MAX: none, everything is copied. */
+void rgi_notices_init(struct rgi_notices *notices, uint32_t max);
+
+/* Nothing is out any more. */
+void rgi_notices_close(struct rgi_notices *notices);
+
 /* ---------------------------------------------------------------- provider */
 
 /* So many pipes between two uses; more are closed. */
@@ -206,6 +230,7 @@ struct rgi_ring_provider {
     uint32_t pipes_count;
     struct rgi_channels channels;
     struct rgm_stream_defaults streams; /* what those that are opened get */
+    struct rgi_notices notices;
     struct rgi_fixed fixed;
     struct rgi_ring_provider *left_before; /* in the list of what was left */
 };
@@ -310,6 +335,24 @@ rgi_fixed_choose(struct rgi_ring_provider *p, struct rgi_task *task)
     task->fixed = true;
     task->fd = (int)(channel->place - 1);
 }
+
+/* zero_copy.c: whether this attempt of a write is one without a copy; then its
+ * task has a notice, under whose identity its entry goes. */
+bool rgi_notice_begin(struct rgi_ring_provider *p,
+                      struct rgm_operation *operation);
+uint64_t rgi_notice_identity(const struct rgi_notice *notice, uint32_t serial);
+
+/* A completion of such an entry. Returns: the operation whose result it is, or
+ * NULL: it says that the bytes are free. */
+struct rgm_operation *
+rgi_notice_result(struct rgi_ring_provider *p,
+                  const struct rgi_completion *completion);
+
+/* Whether that is an answer to doing without a copy, and not to the write. */
+bool rgi_notice_copies(struct rgi_task *task, int result);
+
+/* Drops what the kernel has let go of. Release functions run. */
+void rgi_notices_drop(struct rgi_ring_provider *p);
 
 /* send_file.c: closes the pipes that are kept. */
 void rgi_ring_pipes_close(struct rgi_ring_provider *p);

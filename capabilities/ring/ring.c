@@ -8,7 +8,8 @@
  * 2. wait: cancels, then operations in line, then the bell get entries; one
  *    call into the kernel submits them all and sleeps; completions are copied
  *    out and each operation is answered or tries again.
- * 3. What was answered is handed over when wait returns. Nothing is called back.
+ * 3. What was answered is handed over when wait returns. Nothing is called back
+ *    but release functions of what was sent without a copy, last.
  *
  * A call of wait that must not block costs a few loads when there is nothing to
  * submit and the kernel has nothing to say.
@@ -35,6 +36,9 @@
 
 #define REAP_AT_ONCE 32
 
+/* How long a close waits for the kernel to let go of what it sends. */
+#define NOTICES_LINGER_NS RGM_NS_PER_S
+
 #define CACHE_LINE_BYTES 64
 
 static struct rgi_ring_provider *
@@ -58,6 +62,11 @@ ring_now(struct rgm_provider *provider)
 static uint64_t
 identity(const struct rgm_operation *operation)
 {
+    const struct rgi_task *task =
+        (const struct rgi_task *)(const void *)operation->scratch;
+
+    if (task->noticed)
+        return rgi_notice_identity(task->notice, operation->serial);
     return rgi_identity_of(operation, operation->serial);
 }
 
@@ -116,6 +125,7 @@ launch(struct rgi_ring_provider *p, struct rgm_operation *operation)
     task->started = true;
     task->entry = p->ring.uring.sq.sqe_tail;
     prepare(p, operation, entry);
+    entry->user_data = identity(operation); /* its notice's, if it took one */
     return true;
 }
 
@@ -274,13 +284,34 @@ hear_bell(struct rgi_ring_provider *p, const struct rgi_completion *completion)
     p->head.bell_rearms++;
 }
 
-/* What the ring watches for itself. */
+/* What came of an entry of an operation. */
+static void
+take_result(struct rgi_ring_provider *p, struct rgm_operation *operation,
+            const struct rgi_completion *completion)
+{
+    int step = RGI_STEP_ATTEMPT;
+
+    if (rgi_task_of(operation)->step == RGI_STEP_ATTEMPT)
+        step = rgi_ring_kind_of(operation)->end(
+            p, operation, completion->result, completion->flags);
+    rgi_ring_go_on(p, operation, step);
+}
+
+/* What the ring watches for itself, and what was sent without a copy. */
 static void
 take_monitor(struct rgi_ring_provider *p,
              const struct rgi_completion *completion)
 {
+    struct rgm_operation *operation;
+
     if (completion->identity == RGI_IDENTITY_BELL) {
         hear_bell(p, completion);
+        return;
+    }
+    if (completion->identity != RGI_IDENTITY_PAUSE) {
+        operation = rgi_notice_result(p, completion);
+        if (operation != NULL)
+            take_result(p, operation, completion);
         return;
     }
     p->pausing = false;
@@ -304,7 +335,6 @@ static void
 take(struct rgi_ring_provider *p, const struct rgi_completion *completion)
 {
     struct rgm_operation *operation;
-    int step = RGI_STEP_ATTEMPT;
 
     if (completion->identity & RGI_IDENTITY_CANCEL) {
         /* Never looks at the target, which may be gone. */
@@ -320,10 +350,7 @@ take(struct rgi_ring_provider *p, const struct rgi_completion *completion)
     }
     operation = rgi_identity_record(completion->identity);
     rgi_assert(identity(operation) == completion->identity);
-    if (rgi_task_of(operation)->step == RGI_STEP_ATTEMPT)
-        step = rgi_ring_kind_of(operation)->end(
-            p, operation, completion->result, completion->flags);
-    rgi_ring_go_on(p, operation, step);
+    take_result(p, operation, completion);
 }
 
 /* At most a queue full, so that the worker gets to see them. */
@@ -403,7 +430,7 @@ turn_until(struct rgi_ring_provider *p, uint64_t deadline_ns)
         if (status < 0)
             fail(p, status);
     } while (deadline_ns != 0 && status == 0 && p->done.first == NULL &&
-             !p->rang);
+             !p->rang && rgi_list_empty(&p->notices.over));
 }
 
 static void
@@ -446,6 +473,7 @@ ring_wait(struct rgm_provider *provider, uint64_t deadline_ns,
         return -EPERM;
     if (p->failed == 0)
         turn_until(p, deadline_ns);
+    rgi_notices_drop(p);
     hand_over(p, turn);
     return p->failed;
 }
@@ -512,6 +540,7 @@ fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
                                                  : IN_FLIGHT_DEFAULT;
     p->lent_max = options->pool_slots_max;
     p->streams = options->streams;
+    rgi_notices_init(&p->notices, options->zero_copy_max);
     p->worker = options->worker;
     p->bell = options->bell;
     rgi_list_init(&p->waiting);
@@ -592,15 +621,33 @@ leave(struct rgi_ring_provider *p)
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
+/* The network may take its time with what was sent: some of it we have. Longer
+ * than that the ring is left behind, and the bytes are nobody's. */
+static void
+notices_await(struct rgi_ring_provider *p)
+{
+    uint64_t until_ns = ring_now(&p->head) + NOTICES_LINGER_NS;
+
+    while (p->notices.out > 0 && p->failed == 0 && !p->head.abandoned &&
+           ring_now(&p->head) < until_ns) {
+        if (rgi_ring_enter(&p->ring, true, NOTICES_LINGER_NS / 10) < 0)
+            return;
+        reap(p);
+        rgi_notices_drop(p);
+    }
+}
+
 static void
 ring_close(struct rgm_provider *provider)
 {
     struct rgi_ring_provider *p = self(provider);
     struct rgi_room *room;
 
+    notices_await(p);
     /* After a failure, or a forced end, the kernel may still write to what was
      * in it, so that and all of ours it could reach is left as it is. */
-    if ((p->failed != 0 || p->head.abandoned) && p->head.in_flight > 0) {
+    if (((p->failed != 0 || p->head.abandoned) && p->head.in_flight > 0) ||
+        p->notices.out > 0) {
         leave(p);
         return;
     }
@@ -609,6 +656,7 @@ ring_close(struct rgm_provider *provider)
     rgi_pooled_close(p);
     rgi_ring_close(&p->ring);
     rgi_channels_close(&p->channels);
+    rgi_notices_close(&p->notices);
     rgi_ring_pipes_close(p);
     while ((room = p->rooms) != NULL) {
         p->rooms = room->next;

@@ -40,6 +40,11 @@ static struct {
     bool holds;       /* no entry gets to the kernel */
     bool one_by_one;  /* one at a time does */
     unsigned sleeps;  /* enters that may have slept */
+    bool changes_promise; /* changed completions say that more follows */
+    uint64_t first_zero_copy; /* the identity of the first such entry */
+    bool keeps_notices; /* notifications of the kernel's do not get through */
+    uint64_t kept[64];  /* their identities */
+    unsigned kept_count;
     unsigned enrolled[64];  /* registrations asked for, by opcode */
     unsigned refuse_opcode; /* of registrations that end with ... */
     int refuse_result;      /* ... this; 0: none do */
@@ -82,10 +87,23 @@ shim_audit(struct rgi_ring *ring)
 
         shim.seen[entry->opcode]++;
         shim.last[entry->opcode] = *entry;
+        if (entry->opcode == IORING_OP_SEND_ZC && shim.first_zero_copy == 0)
+            shim.first_zero_copy = entry->user_data;
         if (entry->opcode == IORING_OP_POLL_ADD && shim.polls_end)
             entry->len = 0;
         (void)shim_rewrite(entry);
     }
+}
+
+/* What the ring gets to see instead is a cancel of nobody. */
+static void
+shim_keep(struct io_uring_cqe *cqe)
+{
+    if (!shim.keeps_notices || !(cqe->flags & IORING_CQE_F_NOTIF))
+        return;
+    rgi_check(shim.kept_count < 64);
+    shim.kept[shim.kept_count++] = cqe->user_data;
+    *cqe = (struct io_uring_cqe){.user_data = RGI_IDENTITY_CANCEL};
 }
 
 static void
@@ -96,10 +114,13 @@ shim_patch(struct rgi_ring *ring)
     for (unsigned i = *cq->khead; i != *cq->ktail; i++) {
         struct io_uring_cqe *cqe = &cq->cqes[i & cq->ring_mask];
 
+        shim_keep(cqe);
         for (unsigned c = 0; c < shim.changed_count; c++) {
             if (shim.changed[c].identity != cqe->user_data)
                 continue;
             cqe->res = shim.changed[c].result;
+            if (shim.changes_promise)
+                cqe->flags |= IORING_CQE_F_MORE;
             shim.changed[c] = shim.changed[--shim.changed_count];
             break;
         }

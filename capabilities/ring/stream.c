@@ -401,13 +401,14 @@ write_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
     struct rgi_pieces pieces = rgi_write_next(write, &task->place);
     struct msghdr *message = (void *)write->header;
 
-    (void)p;
     entry->fd = task->fd;
     entry->msg_flags = MSG_NOSIGNAL | (write->some ? 0 : MSG_WAITALL);
     if (pieces.count == 1) {
         size_t length_bytes = pieces.first->length_bytes;
 
-        entry->opcode = IORING_OP_SEND;
+        task->no_copy = rgi_notice_begin(p, operation);
+        entry->opcode =
+            task->no_copy ? IORING_OP_SEND_ZC : IORING_OP_SEND;
         entry->addr = (uint64_t)(uintptr_t)pieces.first->data;
         entry->len =
             (uint32_t)(length_bytes < TRANSFER_MAX_BYTES ? length_bytes
@@ -435,6 +436,8 @@ write_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
         return rgi_write_advance(write, &task->place, (size_t)result)
                    ? 0
                    : RGI_STEP_ATTEMPT;
+    if (task->no_copy && rgi_notice_copies(task, result))
+        return RGI_STEP_ATTEMPT;
     switch (result) {
     case 0: /* not what a socket does; and it would be asked for ever */
         return -ENODATA;

@@ -228,6 +228,8 @@ struct rgm_provider_options {
     uint32_t pool_slots_max; /* pool slots lent to the ring at once; 0: default */
     uint32_t fixed_files_max; /* files in a ring's own table at once; 0: default
                                * (256), up to 1,024; UINT32_MAX: none */
+    uint32_t zero_copy_max; /* sends without a copy that the kernel has not let
+                             * go of; 0: default (64), UINT32_MAX: none */
     uint32_t threads;      /* of a pool of blocking calls; 0: default */
     bool strict;           /* refuse to fall back to weaker set-ups */
     /* What opened streams get; a field that is zero says as much as "unset". */

@@ -51,6 +51,7 @@ struct rgm_runtime_options {
     uint32_t in_flight_max;
     uint32_t pool_slots_max;
     uint32_t fixed_files_max;
+    uint32_t zero_copy_max;
     bool strict;
     bool pin; /* worker i on the i-th usable CPU */
     /* How long a worker looks for work before it sleeps, at most, in us; up

@@ -150,6 +150,7 @@ struct rgm_write {
     size_t vectors_count;
     size_t count;    /* when home: bytes written */
     bool some;       /* one transfer, which may be short */
+    bool zero_copy;  /* of a view: from where the bytes are */
     struct rgm_vector single; /* of the one-piece form */
     struct rgm_view owned;    /* of the view form: until its bytes are out */
     struct rgm_vector window[RGM_WRITE_WINDOW]; /* the provider's */
@@ -288,6 +289,18 @@ RGM_API void rgm_stream_write_vectors(struct rgm_write *write,
 RGM_API void rgm_stream_write_view(struct rgm_write *write,
                                    struct rgm_stream *stream,
                                    struct rgm_view *view);
+
+/*
+ * With `write->zero_copy` set afterwards, a ring may send from where the bytes are
+ * instead of copying them: worth it for tens of KiB to a real network, and for
+ * nothing else. The answer comes as always; the ring holds a view of its own until
+ * the kernel has let go of the bytes, which may be when the peer has acknowledged
+ * them, long after the write is over and the stream is closed. Nobody may write to
+ * them before the last view is gone, as ever. A ring holds so many sends at most
+ * (zero_copy_max); beyond that, without a view, with several pieces, and on other
+ * providers the bytes are copied. A worker that ends waits a second for what it
+ * still holds; after that the bytes are never released.
+ */
 
 /* Prepare: no more output (half-close); reading goes on. Twice is fine.
  * Answer: 0, -ENOTCONN, -EBADF. */

@@ -85,6 +85,20 @@ RGM_API RGM_MUST_USE int rgm_output_open(struct rgm_actor *self,
                                          struct rgm_writer *ret_writer);
 
 /*
+ * From now on pieces of so many bytes and more are sent without a copy, where that
+ * is possible (rgm_stream_write_view says what it means): they are not tried at
+ * once, and a writer goes on with its next piece while the kernel may still hold
+ * this one. 0, as at first: none. A writer that is not open: nothing happens.
+ *
+ * Thread: owner, on the writer's worker.
+ */
+#define rgm_writer_zero_copy(self, writer, least_bytes)                        \
+    rgm_output_zero_copy(&(self)->actor, (writer), (least_bytes))
+RGM_API void rgm_output_zero_copy(struct rgm_actor *self,
+                                  struct rgm_writer *writer,
+                                  size_t least_bytes);
+
+/*
  * Prepare: hand a piece over. `submit->scope`, set afterwards, is a scope of the
  * actor that opened the writer; the write of this piece will be in it, so that a
  * cancel of the scope reaches it also after the answer. A write that is cancelled
