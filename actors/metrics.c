@@ -9,8 +9,12 @@
 #include "actors/names.h"
 #include "actors/runtime.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "leases/pool.h"
 
 /* ---- names ---- */
 
@@ -136,7 +140,8 @@ put_head(struct page *page, const struct family *family, const char *help)
 }
 
 static void
-put_sample(struct page *page, const struct family *family, const char *label,
+put_sample(struct page *page, const struct family *family,
+           const char *label, /* NULL: it has none of its own */
            const char *value, uint64_t number)
 {
     const struct rgm_metrics_options *options = page->options;
@@ -146,9 +151,11 @@ put_sample(struct page *page, const struct family *family, const char *label,
     put(page, '{');
     for (size_t i = 0; i < options->labels_count; i++) {
         put_label(page, options->labels[i].name, options->labels[i].value);
-        put(page, ',');
+        put_text(page, label != NULL || i + 1 < options->labels_count ? ","
+                                                                      : "");
     }
-    put_label(page, label, value);
+    if (label != NULL)
+        put_label(page, label, value);
     snprintf(digits, sizeof(digits), "} %llu\n", (unsigned long long)number);
     put_text(page, digits);
 }
@@ -214,6 +221,59 @@ put_contexts(struct page *page, struct rgm_runtime *runtime)
                    __atomic_load_n(&name->spawned, __ATOMIC_RELAXED));
 }
 
+/* ---- the process ---- */
+
+/* In pages, the first two numbers of the page: proc(5). */
+static void
+look_at_memory(struct rgm_process_counters *ret_counters)
+{
+    unsigned long long sizes[2] = {0, 0};
+    char text[128];
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (length <= 0)
+        return;
+    text[length] = '\0';
+    if (sscanf(text, "%llu %llu", &sizes[0], &sizes[1]) != 2)
+        return;
+    ret_counters->virtual_bytes = sizes[0] * page_bytes;
+    ret_counters->resident_bytes = sizes[1] * page_bytes;
+}
+
+void
+rgm_process_look(struct rgm_process_counters *ret_counters)
+{
+    *ret_counters = (struct rgm_process_counters){
+        .pools_created = rgi_pools_created(),
+        .pool_exhausted = rgi_pools_exhausted(),
+    };
+    look_at_memory(ret_counters);
+}
+
+static void
+put_process(struct page *page)
+{
+    static const struct family created = {"pools_created", false};
+    static const struct family exhausted = {"pool_exhausted", false};
+    static const struct family resident = {"process_resident_bytes", true};
+    static const struct family mapped = {"process_virtual_bytes", true};
+    struct rgm_process_counters process;
+
+    rgm_process_look(&process);
+    put_head(page, &created, "pools made in this process");
+    put_sample(page, &created, NULL, NULL, process.pools_created);
+    put_head(page, &exhausted, "times a slot was wanted and none was free");
+    put_sample(page, &exhausted, NULL, NULL, process.pool_exhausted);
+    put_head(page, &resident, "memory of the process that is present now");
+    put_sample(page, &resident, NULL, NULL, process.resident_bytes);
+    put_head(page, &mapped, "memory of the process that is mapped now");
+    put_sample(page, &mapped, NULL, NULL, process.virtual_bytes);
+}
+
 long
 rgm_runtime_metrics(struct rgm_runtime *runtime,
                     const struct rgm_metrics_options *options, char *text,
@@ -235,6 +295,7 @@ rgm_runtime_metrics(struct rgm_runtime *runtime,
     for (size_t i = 0; i < COUNTERS_COUNT; i++)
         put_counter(&page, &counters[i], workers, count);
     put_contexts(&page, runtime);
+    put_process(&page);
     if (size_bytes > 0)
         text[page.length < size_bytes ? page.length : size_bytes - 1] = '\0';
     return (long)page.length;

@@ -481,6 +481,7 @@ deliver(struct rgm_worker *worker, struct rgm_message *message)
 {
     struct rgm_operation *operation = rgm_operation_of(message);
 
+    rgi_traffic_count(worker, operation);
     rgi_operation_home(operation);
     rgi_name_remove(operation);
     worker->operations_out--;

@@ -41,6 +41,7 @@ rgi_transfer(struct rgm_worker *worker, const struct rgm_socket *socket,
              struct rgm_transfer *transfer)
 {
     int status = rgi_transfer_check(worker, socket);
+    int64_t count;
 
     if (status < 0)
         return status;
@@ -49,7 +50,12 @@ rgi_transfer(struct rgm_worker *worker, const struct rgm_socket *socket,
     if (worker->provider->ops->transfer == NULL)
         return -ENOTSUP;
     transfer->resource = socket->resource;
-    return worker->provider->ops->transfer(worker->provider, transfer);
+    count = worker->provider->ops->transfer(worker->provider, transfer);
+    if (count >= 0 && transfer->writes)
+        rgi_traffic_write(worker, (uint64_t)count);
+    else if (count >= 0 && !(transfer->flags & RGM_TRANSFER_PEEK))
+        rgi_traffic_read(worker, (uint64_t)count);
+    return count;
 }
 
 /* Returns: bytes, or a negative errno. *ret_empty: there was nothing to do. */

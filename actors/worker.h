@@ -920,6 +920,11 @@ uint64_t rgi_domain(const struct rgm_worker *worker);
 /* Whether the deadline an operation came with from elsewhere has passed. */
 bool rgi_deadline_has_come(struct rgm_worker *worker,
                            const struct rgm_message *message);
+/* traffic.c: counts what a completed operation has moved; a transfer at once. */
+void rgi_traffic_count(struct rgm_worker *worker,
+                       struct rgm_operation *operation);
+void rgi_traffic_read(struct rgm_worker *worker, uint64_t bytes);
+void rgi_traffic_write(struct rgm_worker *worker, uint64_t bytes);
 /* The runtime's dial timeout, for a connect that has no deadline. */
 void rgi_deadline_default(struct rgm_worker *worker,
                           struct rgm_request *request);

@@ -128,11 +128,22 @@ rgi_operation_stop(struct rgm_operation *operation)
     return true;
 }
 
+/* Not even marked: it would begin no other attempt. */
+static bool
+goes_to_the_end(const struct rgm_operation *operation)
+{
+    const struct rgm_file_write *write = (const void *)operation;
+    const struct rgm_file_sync *sync = (const void *)operation;
+
+    return (operation->kind == RGM_OP_FILE_WRITE && write->to_the_end) ||
+           (operation->kind == RGM_OP_FILE_SYNC && sync->to_the_end);
+}
+
 void
 rgi_operation_cancel(struct rgm_operation *operation,
                      struct rgm_provider *provider)
 {
-    if (rgi_operation_stop(operation))
+    if (!goes_to_the_end(operation) && rgi_operation_stop(operation))
         provider->ops->cancel(provider, operation);
 }
 

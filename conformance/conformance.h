@@ -53,6 +53,7 @@
 #include "conformance/storage_cases.h"
 #include "conformance/stream_cases.h"
 #include "conformance/timer_cases.h"
+#include "conformance/traffic_cases.h"
 #include "conformance/transfer_cases.h"
 #include "conformance/vector_cases.h"
 #include "conformance/worker_lease_cases.h"
@@ -94,6 +95,7 @@
     STORAGE_CASES(X, provider##_storage)                                       \
     STREAM_CASES(X, provider##_stream)                                         \
     TIMER_CASES(X, provider##_timer)                                           \
+    TRAFFIC_CASES(X, provider##_traffic)                                       \
     TRANSFER_CASES(X, provider##_transfer)                                     \
     WORKER_LEASE_CASES(X, provider##_worker_lease)                             \
     WRITER_CASES(X, provider##_writer)

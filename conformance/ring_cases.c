@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <ringmail/deadline.h>
 
 #include "conformance/order.h"
+#include "conformance/scratch.h"
 #include "conformance/shim.h"
 
 /* Many reads of one stream, asked and cancelled in one delivery each. */
@@ -447,4 +449,164 @@ waiting_reads_allocate_nothing(struct stage *stage)
     peer_close(peer);
     stage_close(stage);
     rgm_pool_destroy(pool);
+}
+
+/* --------------------------------------------------------------- to the end */
+
+STEP(file_write_step, rgm_file_write);
+STEP(file_read_step, rgm_file_read);
+STEP(file_sync_step, rgm_file_sync);
+
+/* The one place in the kernel is a stream's read; all else stands in line. */
+struct in_line {
+    struct scratch scratch;
+    struct rgm_file file;
+    struct rgm_stream near;
+    struct read_step holds; /* has the place */
+    struct read_step reads; /* network */
+    struct file_read_step looks;
+    struct file_write_step write;
+    struct file_sync_step sync;
+    char byte, other, memory[8];
+    int peer;
+};
+
+static void
+line_begin(struct puppet *puppet, void *argument)
+{
+    struct in_line *line = argument;
+
+    rgm_stream_read(&line->holds.op, &line->near, &line->byte, 1);
+    puppet_begin(puppet, &line->holds);
+    rgm_file_write_at(&line->write.op, &line->file, "written", 7, 0);
+    line->write.op.to_the_end = true;
+    puppet_begin(puppet, &line->write);
+    rgm_file_sync(&line->sync.op, &line->file);
+    line->sync.op.to_the_end = true;
+    puppet_begin(puppet, &line->sync);
+    rgm_file_read_at(&line->looks.op, &line->file, line->memory, 8, 0);
+    puppet_begin(puppet, &line->looks);
+    rgm_stream_read(&line->reads.op, &line->near, &line->other, 1);
+    puppet_begin(puppet, &line->reads);
+}
+
+static void
+line_open(struct stage *stage, struct in_line *line)
+{
+    *line = (struct in_line){.peer = -1};
+    stage->options.in_flight_max = 1;
+    scratch_open(stage, &line->scratch);
+    file_open_both(stage, &line->scratch, &line->file);
+    line->peer = stage_pair(stage, &line->near);
+    stage_do(stage, line_begin, line);
+    (void)stage_counters(stage);
+}
+
+/* Whatever else is cancelled ends in line, and has let go of its memory while
+ * nothing has moved. */
+void
+urg_28_registered_writes_are_carried_out(struct stage *stage)
+{
+    struct in_line line;
+
+    line_open(stage, &line);
+    stage_cancel(stage, &line.write);
+    stage_cancel(stage, &line.sync);
+    stage_cancel(stage, &line.looks);
+    stage_cancel(stage, &line.reads);
+    rgi_check(stage_end(stage, &line.looks) == -ECANCELED);
+    rgi_check(stage_end(stage, &line.reads) == -ECANCELED);
+    rgi_check(stage_is_out(stage, &line.write));
+    rgi_check(stage_is_out(stage, &line.sync));
+    rgi_check(stage_is_out(stage, &line.holds));
+    rgi_check(scratch_holds(line.scratch.path, ""));
+    peer_send(line.peer, "x", 1); /* and the place is free */
+    rgi_check(stage_end(stage, &line.holds) == 0);
+    rgi_check(stage_end(stage, &line.write) == 0);
+    rgi_check(line.write.op.count == 7);
+    rgi_check(stage_end(stage, &line.sync) == 0);
+    rgi_check(scratch_holds(line.scratch.path, "written"));
+    rgi_check(file_close(stage, &line.file) == 0);
+    rgi_check(stage_close_stream(stage, &line.near) == 0);
+    peer_close(line.peer);
+    scratch_close(stage, &line.scratch);
+}
+
+static uint32_t let_go; /* atomic: records that were released */
+
+static void
+line_release(struct rgm_actor *self, struct rgm_request *request)
+{
+    (void)self;
+    (void)request;
+    __atomic_add_fetch(&let_go, 1, __ATOMIC_ACQ_REL);
+}
+
+static void
+line_leave(struct puppet *puppet, void *argument)
+{
+    struct in_line *line = argument;
+    struct rgm_request *given_up[] = {&line->write.op.request,
+                                      &line->sync.op.request,
+                                      &line->looks.op.request,
+                                      &line->reads.op.request};
+
+    rgm_cancel_request(&puppet->actor, &line->looks.op.request);
+    rgm_cancel_request(&puppet->actor, &line->reads.op.request);
+    for (int i = 0; i < 4; i++)
+        rgi_check(rgm_abandon_request_to(&puppet->actor, given_up[i],
+                                         line_release) == 0);
+}
+
+/* Nobody waits for any of them. What was cancelled is released at once, in line
+ * as it is; the writes are when they are done. */
+void
+urg_28_given_up_in_line_a_write_is_carried_out(struct stage *stage)
+{
+    struct in_line line;
+
+    __atomic_store_n(&let_go, 0, __ATOMIC_RELEASE);
+    line_open(stage, &line);
+    stage_do(stage, line_leave, &line);
+    while (__atomic_load_n(&let_go, __ATOMIC_ACQUIRE) < 2)
+        (void)stage_counters(stage);
+    rgi_check(rgm_status(&line.looks.op) == -ECANCELED);
+    rgi_check(rgm_status(&line.reads.op) == -ECANCELED);
+    rgi_check(stage_is_out(stage, &line.holds));
+    rgi_check(scratch_holds(line.scratch.path, ""));
+    peer_send(line.peer, "x", 1);
+    while (__atomic_load_n(&let_go, __ATOMIC_ACQUIRE) < 4)
+        (void)stage_counters(stage);
+    rgi_check(rgm_status(&line.write.op) == 0 && line.write.op.count == 7);
+    rgi_check(rgm_status(&line.sync.op) == 0);
+    rgi_check(scratch_holds(line.scratch.path, "written"));
+    rgi_check(stage_end(stage, &line.holds) == 0);
+    rgi_check(file_close(stage, &line.file) == 0);
+    rgi_check(stage_close_stream(stage, &line.near) == 0);
+    peer_close(line.peer);
+    scratch_close(stage, &line.scratch);
+}
+
+/* Its asker is stopped, and its worker stops: the rest is cancelled, it is not. */
+void
+urg_28_writes_in_line_outlive_asker_and_worker(struct stage *stage)
+{
+    struct in_line line;
+
+    line_open(stage, &line);
+    stage_stop(stage);
+    rgi_check(rgm_runtime_stop_actor(stage->runtime, stage->puppets[0]) == 0);
+    rgi_check(rgm_runtime_wait(stage->runtime) == 0);
+    rgi_check(rgm_status(&line.holds.op) == -ECANCELED);
+    rgi_check(rgm_status(&line.looks.op) == -ECANCELED);
+    rgi_check(rgm_status(&line.reads.op) == -ECANCELED);
+    rgi_check(rgm_status(&line.write.op) == 0 && line.write.op.count == 7);
+    rgi_check(rgm_status(&line.sync.op) == 0);
+    rgi_check(scratch_holds(line.scratch.path, "written"));
+    peer_close(line.peer);
+    rgi_check(rgm_runtime_destroy(stage->runtime) == 0);
+    stage->runtime = NULL;
+    rgi_check(descriptors_open() == stage->descriptors);
+    rgi_check(unlink(line.scratch.path) == 0);
+    rgi_check(rmdir(line.scratch.directory) == 0);
 }

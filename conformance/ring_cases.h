@@ -15,6 +15,9 @@
     X(suite, urg_23_close_turns_until_all_are_out)                             \
     X(suite, urg_25_queue_is_handed_back_before_the_end)                       \
     X(suite, urg_26_two_places_and_four_operations)                            \
+    X(suite, urg_28_registered_writes_are_carried_out)                         \
+    X(suite, urg_28_given_up_in_line_a_write_is_carried_out)                   \
+    X(suite, urg_28_writes_in_line_outlive_asker_and_worker)                   \
     X(suite, urg_27_more_cancels_than_entries)                                 \
     X(suite, waiting_reads_allocate_nothing)                                   \
     X(suite, idle_connections_cost_no_time_and_little_memory)                  \

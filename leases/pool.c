@@ -193,12 +193,25 @@ fill(struct rgm_pool *pool)
         rgi_poison(pool->slab, pool->slots_count * pool->stride_bytes);
 }
 
+static uint64_t identity_last;   /* pool-identity: a count, publishes nothing */
+static uint64_t exhausted_times; /* pool-exhausted: likewise */
+
 static uint64_t
 identity_next(void)
 {
-    static uint64_t last; /* pool-identity: a count, publishes nothing */
+    return ck_pr_faa_64(&identity_last, 1) + 1;
+}
 
-    return ck_pr_faa_64(&last, 1) + 1;
+uint64_t
+rgi_pools_created(void)
+{
+    return ck_pr_load_64(&identity_last); /* pool-identity */
+}
+
+uint64_t
+rgi_pools_exhausted(void)
+{
+    return ck_pr_load_64(&exhausted_times); /* pool-exhausted */
 }
 
 int
@@ -337,6 +350,8 @@ rgi_pool_claim_slot(struct rgm_pool *pool, uint32_t *ret_index)
         if (++number == pool->words_count)
             number = 0;
     } while (status == -EAGAIN && number != first);
+    if (status == -EAGAIN)
+        ck_pr_inc_64(&exhausted_times); /* pool-exhausted */
     return status;
 }
 

@@ -97,6 +97,11 @@ void rgi_pool_unlent(struct rgm_pool *pool);
  * Thread: any. Returns: 0, -EAGAIN (all are out), -EPIPE (closed) or -ENOMEM
  * (its storage has none).
  */
+/* How many pools were made so far, and how often a slot was wanted of one that
+ * had none. Thread: any. */
+uint64_t rgi_pools_created(void);
+uint64_t rgi_pools_exhausted(void);
+
 RGM_MUST_USE int rgi_pool_take_slot(struct rgm_pool *pool,
                                     uint32_t *ret_index);
 

@@ -45,6 +45,18 @@
     X(read_pools, "pools made for reads that name none")                      \
     X(acquire_waits, "acquires that waited for a pool slot")                  \
     X(pool_recalls, "times lent slots were taken back for others")            \
+    X(storage_reads, "reads of files that brought something or their end")    \
+    X(storage_read_bytes, "bytes read from files")                            \
+    X(storage_writes, "writes to files")                                      \
+    X(storage_write_bytes, "bytes written to files")                          \
+    X(storage_syncs, "syncs of files")                                        \
+    X(network_accepts, "connections accepted")                                \
+    X(network_connects, "connections made")                                   \
+    X(network_reads, "reads of sockets that brought something or the end")    \
+    X(network_read_bytes, "bytes read from sockets")                          \
+    X(network_writes, "writes to sockets")                                    \
+    X(network_write_bytes, "bytes written to sockets")                        \
+    X(pool_oversized, "datagrams longer than their slot")                     \
     X(longest_handler_ns, "longest single delivery, when measured")           \
     X(actors, "actors now")                                                   \
     X(messages_out, "own messages that are out now")                          \

@@ -129,6 +129,7 @@ rgm_file_import(struct rgm_file_open *import, struct rgm_address where,
     size_t vectors_count;                                                      \
     size_t count;             /* when home: bytes transferred */               \
     bool all;                 /* goes on after a short transfer */             \
+    bool to_the_end;          /* of a write: see rgm_file_write */             \
     bool end;                 /* when home: a read met the end of the file */  \
     struct rgm_lease lease;   /* of the owned form: comes back with it */      \
     struct rgm_vector single; /* of the one-piece form */                      \
@@ -186,6 +187,12 @@ rgm_file_read_vectors(struct rgm_file_read *read, struct rgm_file *file,
  * Prepare: write memory, at an offset or at the cursor; in append mode at the
  * end. rgm_file_write_all_at goes on until all is written.
  *
+ * With `to_the_end` set afterwards a write, or a sync, is carried out once its
+ * worker has begun it, also while it waits in line: no cancel, no deadline, no end
+ * of its asker's and no stop of the worker's takes it back, and each of these waits
+ * for it. (A stop by force does not.) It costs them time, so it is for what must
+ * not be left half done.
+ *
  * Owns:   data and vectors are the operation's until the answer.
  * Answer: 0 with count; -EINVAL as above, and for an offset in append mode;
  *         -ENODATA when the system would write nothing; -ENOSPC, -EDQUOT,
@@ -226,6 +233,7 @@ struct rgm_file_sync {
     RGM_OPERATION_HEAD;
     struct rgm_file *file;
     bool data_only;
+    bool to_the_end; /* see rgm_file_write */
 };
 
 /*

@@ -10,8 +10,8 @@
  *     ringmail_deliveries_total{worker="0"} 1204
  *     ringmail_context_running{context="ingest.parser"} 2
  *
- * The counters of counters.h, by worker, and how many actors live in each
- * context (context.h). Format: Prometheus text exposition, version 0.0.4.
+ * The counters of counters.h, by worker, how many actors live in each context
+ * (context.h), and what is the process's. Format: Prometheus text exposition, version 0.0.4.
  */
 
 #include <ringmail/runtime.h>
@@ -19,6 +19,17 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* What belongs to the process, and to no worker. */
+struct rgm_process_counters {
+    uint64_t pools_created;  /* by anybody, the library included */
+    uint64_t pool_exhausted; /* times a slot was wanted and none was free */
+    uint64_t resident_bytes; /* now; 0: the system does not tell */
+    uint64_t virtual_bytes;  /* likewise */
+};
+
+/* Copy them. Thread: any. Cost: a read of /proc/self/statm, proc(5). */
+RGM_API void rgm_process_look(struct rgm_process_counters *ret_counters);
 
 struct rgm_label {
     const char *name;
