@@ -32,7 +32,7 @@ rgm_stream_import(struct rgm_connect *import, struct rgm_address where,
                           &rgi_type_connect, where);
     import->stream = stream;
     import->imports = true;
-    import->descriptor = descriptor;
+    import->given = descriptor;
     refuse_without(&import->operation, stream, descriptor);
 }
 
@@ -44,7 +44,7 @@ rgm_listener_import(struct rgm_listen *import, struct rgm_address where,
                           where);
     import->listener = listener;
     import->imports = true;
-    import->descriptor = descriptor;
+    import->given = descriptor;
     refuse_without(&import->operation, listener, descriptor);
 }
 
@@ -56,7 +56,7 @@ rgm_packet_import(struct rgm_packet_open *import, struct rgm_address where,
                           &rgi_type_packet_open, where);
     import->packet = packet;
     import->imports = true;
-    import->descriptor = descriptor;
+    import->given = descriptor;
     refuse_without(&import->operation, packet, descriptor);
 }
 
@@ -122,7 +122,7 @@ rgi_import_stream(struct rgm_connect *record)
 {
     struct rgm_endpoint local;
 
-    return take_over(record->descriptor, SOCK_STREAM, false, &local,
+    return take_over(record->given, SOCK_STREAM, false, &local,
                      &record->endpoint);
 }
 
@@ -131,13 +131,13 @@ rgi_import_listener(struct rgm_listen *record)
 {
     struct rgm_endpoint peer;
 
-    return take_over(record->descriptor, SOCK_STREAM, true, &record->endpoint,
+    return take_over(record->given, SOCK_STREAM, true, &record->endpoint,
                      &peer);
 }
 
 int
 rgi_import_packet(struct rgm_packet_open *record)
 {
-    return take_over(record->descriptor, SOCK_DGRAM, false, &record->local,
+    return take_over(record->given, SOCK_DGRAM, false, &record->local,
                      &record->peer);
 }

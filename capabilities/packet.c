@@ -232,7 +232,7 @@ rgi_packet_open(struct rgm_packet_open *record, enum rgi_socket_mode mode,
     if (record->imports) {
         status = rgi_import_packet(record);
         if (status == 0)
-            *ret_fd = record->descriptor;
+            *ret_fd = record->given;
         return status;
     }
     status = rgi_socket_open_type(either, SOCK_DGRAM, mode, &fd);

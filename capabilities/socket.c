@@ -110,8 +110,8 @@ listen_import(struct rgm_listen *record,
 
     if (status < 0)
         return status;
-    rgi_socket_defaults(record->descriptor, defaults);
-    *ret_fd = record->descriptor;
+    rgi_socket_defaults(record->given, defaults);
+    *ret_fd = record->given;
     return 0;
 }
 

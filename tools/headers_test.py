@@ -5,7 +5,7 @@
 An application sees handles, records and functions (OPL-13, OPL-23). Looked
 through is the code of include/ringmail, comments left out, but for the pages of
 those who write providers or hold one in their hands. One descriptor is left: of a
-file that somebody else has opened, which is handed over by its number.
+file or socket that somebody else has opened, which is handed over by its number.
 
 Writes a line for each test where the others' results are, for contract.py.
 """
@@ -25,8 +25,8 @@ NUMBERS_AND_LAYOUTS = re.compile(
     r"poll|eventfd|iovec|msghdr|sockaddr\w*|uv_\w+|ev_\w+|event_base|g_main\w*|"
     r"pthread_\w+|descriptors?)\b")
 # And an actor has an opaque pointer to what was made of its behaviour.
-LET_THROUGH = {("file.h", "descriptor"), ("actor.h", "dispatch"),
-               ("actor.h", "rgi_dispatch")}
+LET_THROUGH = {("file.h", "descriptor"), ("import.h", "descriptor"),
+               ("actor.h", "dispatch"), ("actor.h", "rgi_dispatch")}
 MECHANISMS = re.compile(
     r"\b(\w*_)?(readiness|registered|registration|registered_buffers?|"
     r"fixed_(file|buffer)s?|multishot|oneshot|sqpoll|completion_(queue|port)|"

@@ -244,7 +244,7 @@ import(struct rgm_operation *operation)
     int status = rgi_import_stream(rgi_connect_of(operation));
 
     if (status == 0)
-        fill(operation, rgi_connect_of(operation)->descriptor);
+        fill(operation, rgi_connect_of(operation)->given);
     return status;
 }
 

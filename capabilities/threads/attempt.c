@@ -165,7 +165,7 @@ attempt_connect(struct rgm_connect *record, struct rgi_attempt *attempt)
 
     if (record->imports) {
         status = rgi_import_stream(record);
-        attempt->made = status == 0 ? record->descriptor : -1;
+        attempt->made = status == 0 ? record->given : -1;
         return finished(attempt, status);
     }
     if (attempt->connecting)

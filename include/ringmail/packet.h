@@ -36,7 +36,7 @@ struct rgm_packet_open {
     struct rgm_endpoint peer;  /* family 0: none */
     bool shared_port;          /* several sockets on one port */
     bool imports;              /* import.h: the socket is there */
-    int descriptor;            /* of an import */
+    int given;                 /* of an import */
 };
 
 /*

@@ -93,7 +93,7 @@ struct rgm_listen {
     uint32_t backlog;             /* 0: the system's largest */
     bool shared_port;             /* one listener per worker on one port */
     bool imports;                 /* import.h: what it listens on is there */
-    int descriptor;               /* of an import */
+    int given;                    /* of an import */
 };
 
 struct rgm_accept {
@@ -110,7 +110,7 @@ struct rgm_connect {
     struct rgm_endpoint endpoint;
     struct rgm_stream *over; /* import.h: it is open already; else NULL */
     bool imports;            /* likewise: there is nothing to connect */
-    int descriptor;          /* of an import */
+    int given;               /* of an import */
 };
 
 struct rgm_read {
