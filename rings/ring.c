@@ -320,6 +320,8 @@ rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
     ring->enter_flags = IORING_ENTER_GETEVENTS;
     if (params.features & FEATURE_NO_IOWAIT)
         ring->wait_flags = ENTER_NO_IOWAIT;
+    /* So since Linux 6.13, of which no feature tells; this is one of 6.15. */
+    ring->lets_go = (params.features & FEATURE_NO_IOWAIT) != 0;
     limit_kernel_threads(ring);
     enter_table(ring);
     return 0;

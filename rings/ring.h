@@ -77,6 +77,7 @@ struct rgi_ring {
     unsigned enter_fd;    /* the ring, or its index in the thread's table */
     unsigned enter_flags; /* of every enter */
     unsigned wait_flags;  /* more, of one that may block */
+    bool lets_go; /* a file taken from its table goes when its own are over */
     bool refused; /* the last enter would not take more for the moment */
     enum rgi_ring_mode mode;
     uint64_t opcodes; /* bit i: the kernel has opcode i (of the first 64) */

@@ -182,7 +182,6 @@ transfer_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
 
     (void)p;
     entry->fd = task->fd;
-    entry->flags = task->fixed ? IOSQE_FIXED_FILE : 0;
     entry->off = (uint64_t)next.offset_bytes;
     if (next.pieces.count == 1) {
         size_t length_bytes = next.pieces.first->length_bytes;

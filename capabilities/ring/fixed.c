@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * fixed.c - which files does the ring know by a number of its own?
+ * fixed.c - which files and sockets does the ring know by a number of its own?
  *
  * An entry that names a descriptor makes the kernel look it up and count a
  * reference, for each transfer. One that names a place in the ring's table of
- * files does neither. So a file that is used again and again gets a place:
+ * files does neither. So what is used again and again gets a place:
  *
  * 1. With its RGI_FIXED_AFTER-th transfer. Those before cost less than putting a
  *    file in and taking it out, which a handle for one read would pay for nothing.
  * 2. The table, of empty places, is made for the first of them.
  * 3. The close takes it out, before the descriptor goes: a place holds the file.
+ *    So does the detach of a connection that moves to another worker.
  *
  * What does not work (no table on this kernel, none wanted, no place left, a file
  * the kernel does not put there) is tried once for each file, which then stays
@@ -110,6 +111,14 @@ rgi_fixed_put(struct rgi_ring_provider *p, struct rgi_channel *channel)
     channel->place = place + 1;
 }
 
+/* Sooner than the kernel would, which takes a ring apart when it comes to it. */
+void
+rgi_fixed_close(struct rgi_ring_provider *p)
+{
+    if (p->fixed.made)
+        (void)enroll(p, IORING_UNREGISTER_FILES, NULL, 0);
+}
+
 int
 rgi_fixed_take_out(struct rgi_ring_provider *p, struct rgi_channel *channel)
 {
@@ -119,6 +128,7 @@ rgi_fixed_take_out(struct rgi_ring_provider *p, struct rgi_channel *channel)
     if (channel->place == 0 || channel->place == RGI_FIXED_NONE)
         return 0;
     channel->place = 0;
+    channel->transfers = 0;
     status = put(p, place, -1);
     rgi_assert((p->fixed.empty[place / 64] >> place % 64 & 1) == 0);
     if (status == 0)

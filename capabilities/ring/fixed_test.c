@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/* fixed_test.c - which transfers go by a place in the ring's table of files? */
+/* fixed_test.c - which transfers go by a place in the ring's table? */
 
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+
+#include <ringmail/detach.h>
 
 #include "capabilities/file.h"
 #include "capabilities/ring/shim.h"
@@ -267,12 +269,161 @@ closed_file_is_open_nowhere(void)
     world_close(&world);
 }
 
+/* ------------------------------------------------------------------ sockets */
+
+/* So many bytes from one end to the other, one by one. */
+static void
+talk(struct world *world, struct pair *pair, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++) {
+        struct rgm_write write;
+        struct rgm_read read;
+        char byte;
+
+        rgm_stream_write(&write, &pair->near, "x", 1);
+        rgi_check(world_do(world, &write.operation) == 0);
+        rgm_stream_read(&read, &pair->far, &byte, 1);
+        rgi_check(world_do(world, &read.operation) == 0 && read.count == 1);
+    }
+}
+
+/* Whether the last of them went by places. */
+static bool
+talk_is_fixed(void)
+{
+    bool sends = (shim.last[IORING_OP_SEND].flags & IOSQE_FIXED_FILE) != 0;
+    bool receives = (shim.last[IORING_OP_RECV].flags & IOSQE_FIXED_FILE) != 0;
+
+    rgi_check(sends == receives);
+    return sends;
+}
+
+/* All of a pair but its near end, which is closed. */
+static void
+pair_close_rest(struct world *world, struct pair *pair)
+{
+    struct rgm_close close;
+
+    world_close_stream(world, &pair->far);
+    rgm_listener_close(&close, &pair->listener);
+    rgi_check(world_do(world, &close.operation) == 0);
+}
+
+/* The other end is told of an end. */
+static void
+check_end(struct world *world, struct rgm_stream *stream)
+{
+    struct rgm_read read;
+    char byte;
+
+    rgm_stream_read(&read, stream, &byte, 1);
+    rgi_check(world_do(world, &read.operation) == 0 && read.end);
+}
+
+static void
+close_tells_the_peer_while_others_are_idle(void)
+{
+    struct world world = {0};
+    struct pair idle, pair;
+    struct rgm_read read;
+    char byte;
+
+    shim_open(&world);
+    world.parts->ring.lets_go = true; /* where it does not this would hang */
+    pair_open(&world, &idle);
+    pair_open(&world, &pair);
+    talk(&world, &idle, RGI_FIXED_AFTER);
+    rgm_stream_read(&read, &idle.far, &byte, 1);
+    world_start(&world, &read.operation);
+    world_settle(&world);
+    rgi_check(shim.last[IORING_OP_RECV].flags & IOSQE_FIXED_FILE);
+    talk(&world, &pair, RGI_FIXED_AFTER);
+    rgi_check(talk_is_fixed());
+    world_close_stream(&world, &pair.near);
+    check_end(&world, &pair.far);
+    pair_close_rest(&world, &pair);
+    world_cancel(&world, &read.operation);
+    rgi_check(world_finish(&world, &read.operation) == -ECANCELED);
+    pair_close(&world, &idle);
+    world_close(&world);
+}
+
+/* Made to wait for room, or for data, a transfer polls what it was begun with. */
+static void
+waits_for_room_go_by_the_same_name(void)
+{
+    struct world world = {0};
+    struct pair pair;
+
+    shim_open(&world);
+    world.parts->ring.lets_go = true;
+    pair_open(&world, &pair);
+    talk(&world, &pair, RGI_FIXED_AFTER);
+    rgi_check(talk_is_fixed());
+    shim_expect(IORING_OP_SEND, -EAGAIN, 1);
+    shim_expect(IORING_OP_RECV, -EAGAIN, 1);
+    talk(&world, &pair, 1);
+    rgi_check(shim.last[IORING_OP_POLL_ADD].flags & IOSQE_FIXED_FILE);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+static void
+socket_keeps_its_descriptor_where_rings_hold_on(void)
+{
+    struct world world = {0};
+    struct pair pair;
+
+    shim_open(&world);
+    world.parts->ring.lets_go = false;
+    pair_open(&world, &pair);
+    talk(&world, &pair, RGI_FIXED_AFTER);
+    rgi_check(!talk_is_fixed() && updates() == 0);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
+static void
+detached_connection_is_in_no_table(void)
+{
+    struct world world = {0};
+    struct rgm_detach detach;
+    struct pair pair;
+
+    shim_open(&world);
+    world.parts->ring.lets_go = true;
+    pair_open(&world, &pair);
+    talk(&world, &pair, RGI_FIXED_AFTER);
+    rgi_check(talk_is_fixed());
+    shim.refuse_opcode = IORING_REGISTER_FILES_UPDATE;
+    shim.refuse_result = -ENOMEM;
+    rgm_stream_detach(&detach, &pair.near);
+    rgi_check(world_do(&world, &detach.operation) == -ENOMEM);
+    shim.refuse_result = 0;
+    talk(&world, &pair, RGI_FIXED_AFTER); /* as it was, in another place */
+    rgi_check(talk_is_fixed());
+    world_close_stream(&world, &pair.near);
+    pair_close_rest(&world, &pair);
+    pair_open(&world, &pair);
+    talk(&world, &pair, RGI_FIXED_AFTER);
+    rgm_stream_detach(&detach, &pair.near);
+    rgi_check(world_do(&world, &detach.operation) == 0);
+    rgi_check(rgm_detached_close(&detach.detached) == 0);
+    check_end(&world, &pair.far);
+    pair_close_rest(&world, &pair);
+    world_close(&world);
+}
+
 #define CASES(X)                                                              \
     X(ring_fixed, ffc_01_file_enters_the_table_a_single_time)                 \
     X(ring_fixed, ffc_02_what_cannot_be_entered_is_not_tried_again)           \
     X(ring_fixed, ffc_03_warm_transfers_name_a_place)                         \
     X(ring_fixed, ffc_04_bound_on_places_is_one_of_its_own)                   \
     X(ring_fixed, ffc_07_place_that_was_not_emptied_is_not_used_again)        \
-    X(ring_fixed, closed_file_is_open_nowhere)
+    X(ring_fixed, closed_file_is_open_nowhere)                                \
+    X(ring_fixed, close_tells_the_peer_while_others_are_idle)                 \
+    X(ring_fixed, waits_for_room_go_by_the_same_name)                         \
+    X(ring_fixed, socket_keeps_its_descriptor_where_rings_hold_on)            \
+    X(ring_fixed, detached_connection_is_in_no_table)
 
 RGI_CASES(CASES)

@@ -40,7 +40,10 @@ message_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
     int status = rgi_ring_use(p, operation);
 
-    return status < 0 ? status : RGI_STEP_ATTEMPT;
+    if (status < 0)
+        return status;
+    rgi_fixed_choose_socket(p, rgi_task_of(operation));
+    return RGI_STEP_ATTEMPT;
 }
 
 static void

@@ -46,7 +46,7 @@ struct rgi_channel {
     bool shut; /* output has been ended */
     bool copies; /* it cannot send without */
     bool imported; /* a listener: what is in its backlog inherits nothing */
-    uint8_t transfers; /* of a file without a place, as far as they count */
+    uint8_t transfers; /* while it has no place, as far as they count */
     uint32_t place;    /* in the table of files, from 1; fixed.c */
     uint32_t next_free;
 };
@@ -318,6 +318,9 @@ void rgi_ring_room_give(struct rgi_ring_provider *p, struct rgi_task *task);
 /* fixed.c: gives a file a place in the table, or notes that it has none. */
 void rgi_fixed_put(struct rgi_ring_provider *p, struct rgi_channel *channel);
 
+/* Empties the table, at the ring's end: nothing is out. */
+void rgi_fixed_close(struct rgi_ring_provider *p);
+
 /* Takes it out again. Returns: 0, or why the ring still has the file. */
 RGM_MUST_USE int
 rgi_fixed_take_out(struct rgi_ring_provider *p, struct rgi_channel *channel);
@@ -353,6 +356,16 @@ bool rgi_notice_copies(struct rgi_task *task, int result);
 
 /* Drops what the kernel has let go of. Release functions run. */
 void rgi_notices_drop(struct rgi_ring_provider *p);
+
+/* The same of a socket: if a place holds it no longer than its own operations
+ * are out. On other kernels an idle connection would hold all that came after
+ * it, and their peers would not be told of a close. */
+static inline void
+rgi_fixed_choose_socket(struct rgi_ring_provider *p, struct rgi_task *task)
+{
+    if (p->ring.lets_go)
+        rgi_fixed_choose(p, task);
+}
 
 /* send_file.c: closes the pipes that are kept. */
 void rgi_ring_pipes_close(struct rgi_ring_provider *p);

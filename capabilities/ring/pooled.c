@@ -379,7 +379,10 @@ rgi_pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation,
     if (status < 0)
         return status;
     task->pool = pool_find(p, pool);
-    return task->pool != NULL ? RGI_STEP_ATTEMPT : -ENOMEM;
+    if (task->pool == NULL)
+        return -ENOMEM;
+    rgi_fixed_choose_socket(p, task);
+    return RGI_STEP_ATTEMPT;
 }
 
 static void

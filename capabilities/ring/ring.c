@@ -102,10 +102,12 @@ prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
         break;
     case RGI_STEP_PAUSE:
         rgi_ring_pause(entry);
-        break;
+        return;
     default:
         rgi_ring_kind_of(operation)->prepare(p, operation, entry);
     }
+    if (task->fixed)
+        entry->flags |= IOSQE_FIXED_FILE;
 }
 
 /* Gives it an entry. Returns: false when there is none. */
@@ -654,6 +656,7 @@ ring_close(struct rgm_provider *provider)
     rgi_assert(p->head.in_flight == 0);
     disarm(p);
     rgi_pooled_close(p);
+    rgi_fixed_close(p);
     rgi_ring_close(&p->ring);
     rgi_channels_close(&p->channels);
     rgi_notices_close(&p->notices);

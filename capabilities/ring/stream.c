@@ -58,6 +58,16 @@ begin_attempt(struct rgi_ring_provider *p, struct rgm_operation *operation)
     return RGI_STEP_ATTEMPT;
 }
 
+static int
+write_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
+{
+    int step = begin_attempt(p, operation);
+
+    if (step == RGI_STEP_ATTEMPT)
+        rgi_fixed_choose_socket(p, rgi_task_of(operation));
+    return step;
+}
+
 /* The handle gets the channel, which gets the descriptor. */
 static void
 fill(struct rgm_operation *operation, int fd)
@@ -343,7 +353,10 @@ read_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 
     if (status == 0 && rgi_read_of(operation)->capacity_bytes == 0)
         return rgi_socket_condition(rgi_task_of(operation)->fd);
-    return status < 0 ? status : RGI_STEP_ATTEMPT;
+    if (status < 0)
+        return status;
+    rgi_fixed_choose_socket(p, rgi_task_of(operation));
+    return RGI_STEP_ATTEMPT;
 }
 
 static void
@@ -585,6 +598,8 @@ detach_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
     int status = rgi_ring_use(p, operation);
 
     if (status == 0)
+        status = rgi_fixed_take_out(p, task->channel);
+    if (status == 0)
         status = rgi_detach_let_go(operation, task->fd);
     if (status == 0)
         rgi_channel_give(&p->channels, task->channel);
@@ -617,7 +632,7 @@ const struct rgi_ring_kind rgi_ring_kinds[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_READ] = {read_begin, read_prepare, read_end, NULL},
     [RGM_OP_READ_POOLED] = {read_pooled_begin, rgi_pooled_prepare,
                             rgi_pooled_end, rgi_pooled_undo},
-    [RGM_OP_WRITE] = {begin_attempt, write_prepare, write_end, NULL},
+    [RGM_OP_WRITE] = {write_begin, write_prepare, write_end, NULL},
     [RGM_OP_SHUTDOWN] = {shutdown_begin, NULL, NULL, NULL},
     [RGM_OP_CLOSE] = {close_begin, close_prepare, close_end, NULL},
     [RGM_OP_SET_OPTION] = {set_option_begin, NULL, NULL, NULL},

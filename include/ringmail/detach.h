@@ -64,7 +64,9 @@ struct rgm_attach {
  * Answer: 0; -EBUSY while operations on the handle are out; -EBADF when it is
  *         not open; -EMFILE when its descriptor is 2^20 or more. On failure the
  *         handle is as it was, and detach->detached is nothing.
- * Cost:   no system call.
+ * Cost:   no system call; one for a connection that was used much, which a ring
+ *         has in a table of its own. If the kernel will not take it out of there
+ *         that error is the answer.
  */
 RGM_API void rgm_stream_detach(struct rgm_detach *detach,
                                struct rgm_stream *stream);

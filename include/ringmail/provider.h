@@ -226,7 +226,7 @@ struct rgm_provider_options {
     uint32_t entries;      /* submission entries, power of two; 0: default */
     uint32_t in_flight_max; /* operations in the kernel at once; 0: default */
     uint32_t pool_slots_max; /* pool slots lent to the ring at once; 0: default */
-    uint32_t fixed_files_max; /* files in a ring's own table at once; 0: default
+    uint32_t fixed_files_max; /* files and sockets in a ring's table; 0: default
                                * (256), up to 1,024; UINT32_MAX: none */
     uint32_t zero_copy_max; /* sends without a copy that the kernel has not let
                              * go of; 0: default (64), UINT32_MAX: none */
