@@ -23,19 +23,24 @@ quietly() {
     }
 }
 
-flags="-Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only"
-for header in include/ringmail/*.h; do
-    echo "#include <ringmail/${header##*/}>" >"$place/alone.c"
-    # shellcheck disable=SC2086
+alone() { # header
+    local file="$place/${1##*/}.c" compiler
+    echo "#include <ringmail/${1##*/}>" >"$file"
     for compiler in "g++ -x c++ -std=c++11" "clang++ -x c++ -std=c++11" \
         "gcc -std=c11" "clang -std=c11"; do
-        quietly $compiler $flags "$place/alone.c"
+        # shellcheck disable=SC2086
+        $compiler -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only \
+            "$file" || return 255 # and xargs stops
     done
-done
+}
+export -f alone
+export place
+quietly xargs -P "$jobs" -I{} bash -c 'alone {}' < <(ls include/ringmail/*.h)
 echo "ok package/headers_alone"
 
+# One tree for both: only the linking differs.
 for kind in shared static; do
-    tree=build/package-$kind
+    tree=build/package
     option=ON
     [ $kind = shared ] || option=OFF
     quietly cmake -S . -B "$tree" -G Ninja -DBUILD_SHARED_LIBS=$option \
