@@ -12,6 +12,7 @@
 #define MUCH_BYTES ((size_t)16 << 20) /* more than all buffers on the way */
 
 STEP(race_packet_step, rgm_packet_read);
+STEP(race_datagram_step, rgm_packet_read_pooled);
 
 /* ----------------------------------------------------------------- the order */
 
@@ -264,6 +265,60 @@ cnf_09_a_packet_and_its_cancel_in_every_order(struct stage *stage)
     close_packet(stage, &near);
     close_packet(stage, &far);
     stage_close(stage);
+}
+
+/* The same into a pool's slot: the record has the datagram, or the socket. */
+void
+cnf_09_a_pooled_datagram_and_its_cancel_in_every_order(struct stage *stage)
+{
+    struct rgm_endpoint near_at = loopback(), far_at = loopback();
+    struct rgm_pool *pool = pool_of(1, 64);
+    struct race_datagram_step read = {0};
+    struct rgm_packet near, far;
+    const void *bytes = NULL;
+    int status;
+
+    stage->spied = true;
+    stage_open(stage);
+    rgi_check(open_packet(stage, &near, &near_at, NULL) == 0);
+    rgi_check(open_packet(stage, &far, &far_at, &near_at) == 0);
+    rgm_packet_read_pooled(&read.op, &near, pool, 0);
+
+    stage_begin(stage, &read);
+    stage_cancel(stage, &read);
+    rgi_check(stage_end(stage, &read) == -ECANCELED);
+
+    for (int round = 0; round < 2; round++) {
+        if (round == 0) { /* it comes, and then the cancel */
+            send_packet(stage, &far, "a");
+            stage_do(stage, order_hold_completions, NULL);
+            stage_begin(stage, &read);
+            order_await(stage, 1);
+            stage_cancel(stage, &read);
+            stage_do(stage, order_let_go, NULL);
+        } else { /* the cancel, of which nobody hears before it has come */
+            stage_do(stage, order_hold_cancels, NULL);
+            stage_begin(stage, &read);
+            stage_cancel(stage, &read);
+            send_packet(stage, &far, "b");
+        }
+        status = stage_end(stage, &read);
+        if (round == 1 &&
+            status == -ECANCELED) { /* it had only waited so far */
+            stage_do(stage, order_let_go, NULL);
+            status = stage_run(stage, &read);
+        }
+        rgi_check(status == 0 && read.op.count == 1);
+        rgi_check(rgm_datagram_bytes(&read.op, 0, 1, &bytes) == 0);
+        rgi_check(*(const char *)bytes == "ab"[round]);
+        rgm_datagram_drop(&read.op);
+    }
+    stage_do(stage, order_let_go, NULL);
+    rgi_check(rgm_pool_free_count(pool) == 1);
+    close_packet(stage, &near);
+    close_packet(stage, &far);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
 }
 
 /* ------------------------------------------------------------------ who left */

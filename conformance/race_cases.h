@@ -17,6 +17,7 @@
     X(suite, cnf_09_a_write_and_its_cancel_in_every_order)                     \
     X(suite, cnf_09_an_accept_and_its_cancel_in_every_order)                   \
     X(suite, cnf_09_a_packet_and_its_cancel_in_every_order)                    \
+    X(suite, cnf_09_a_pooled_datagram_and_its_cancel_in_every_order)           \
     X(suite, cnf_09_what_stays_held_when_the_asker_has_left)                   \
     X(suite, empty_reads_of_streams_are_no_ends)                               \
     X(suite, accept_says_who_has_connected)
