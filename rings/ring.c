@@ -235,8 +235,8 @@ check_probe(struct rgi_ring *ring, int fd, unsigned features, char *why,
         room[sizeof(struct io_uring_probe) +
              PROBE_OPCODES * sizeof(struct io_uring_probe_op)] = {0};
     struct io_uring_probe *probe = (void *)room;
-    int status = ring->calls->enroll((unsigned)fd, IORING_REGISTER_PROBE,
-                                     probe, PROBE_OPCODES);
+    int status = ring->calls->enroll((unsigned)fd, IORING_REGISTER_PROBE, probe,
+                                     PROBE_OPCODES);
     const char *missing = status < 0 ? "asking for opcodes (REGISTER_PROBE)"
                                      : rgi_probe_missing(features, probe);
 
@@ -302,15 +302,19 @@ rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
     memset(ring, 0, sizeof(*ring));
     ring->calls = options->calls != NULL ? options->calls : &rgi_ring_kernel;
     ring->owner = thrd_current();
+    ring->outside = -1;
     fd = climb_down(options, ring, &params);
     if (fd < 0) {
         explain(options, fd, why, why_size);
         return fd;
     }
     status = check_probe(ring, fd, params.features, why, why_size);
+    if (status == 0 && options->sleeps_outside)
+        status = rgi_ring_outside_open(ring, fd);
     if (status == 0)
         status = rgi_ring_map(ring, fd, &params);
     if (status < 0) {
+        rgi_ring_outside_close(ring);
         if (status != -ENOTSUP)
             explain(options, status, why, why_size);
         close(fd);
@@ -331,6 +335,7 @@ void
 rgi_ring_close(struct rgi_ring *ring)
 {
     leave_table(ring);
+    rgi_ring_outside_close(ring);
     rgi_ring_unmap(ring);
     close(ring->uring.ring_fd);
 }

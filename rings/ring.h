@@ -65,6 +65,7 @@ struct rgi_ring_options {
     uint32_t entries; /* 0: RGI_RING_ENTRIES; a power of two */
     bool strict;      /* refuse everything below RGI_RING_DEFER */
     const char *mode; /* "defer", "coop", "plain": that one only; NULL: any */
+    bool sleeps_outside; /* in poll(2), and never in the ring; see outside.c */
     const struct rgi_ring_calls *calls; /* NULL: rgi_ring_kernel */
 };
 
@@ -79,6 +80,7 @@ struct rgi_ring {
     unsigned wait_flags;  /* more, of one that may block */
     bool lets_go; /* a file taken from its table goes when its own are over */
     bool refused; /* the last enter would not take more for the moment */
+    int outside;  /* the eventfd to sleep on instead; -1: none */
     enum rgi_ring_mode mode;
     uint64_t opcodes; /* bit i: the kernel has opcode i (of the first 64) */
     uint64_t kernel_entries;
@@ -109,6 +111,12 @@ void rgi_ring_unmap(struct rgi_ring *ring);
 
 /* Thread: owner; nothing of value is in the kernel any more. */
 void rgi_ring_close(struct rgi_ring *ring);
+
+/* For a ring that was set up as `fd`: an eventfd to sleep on, its end, and the
+ * sleep. Thread: owner. Returns: 0 or a negative errno. */
+RGM_MUST_USE int rgi_ring_outside_open(struct rgi_ring *ring, int fd);
+void rgi_ring_outside_close(struct rgi_ring *ring);
+void rgi_ring_outside_sleep(struct rgi_ring *ring, uint64_t timeout_ns);
 
 /* "defer", "coop", "plain". Thread: any. */
 const char *rgi_ring_mode_name(enum rgi_ring_mode mode);

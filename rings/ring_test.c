@@ -29,6 +29,7 @@ static struct {
     int enter_error;       /* for the next `enter_errors` calls */
     unsigned enter_errors;
     unsigned enters;
+    unsigned blocking_enters;
 } fake = {.hide_opcode = -1};
 
 static int
@@ -59,6 +60,7 @@ fake_enter(unsigned fd, unsigned to_submit, unsigned min_complete,
            unsigned flags, void *argument, size_t argument_bytes)
 {
     fake.enters++;
+    fake.blocking_enters += min_complete > 0;
     if (fake.enter_errors > 0) {
         fake.enter_errors--;
         return fake.enter_error;
@@ -477,7 +479,8 @@ static void
 field_b55_full_and_wrapping(void)
 {
     static const struct rgi_ring_calls calls = {NULL, wrapping_enter, NULL};
-    struct rgi_ring ring = {.calls = &calls, .owner = thrd_current()};
+    struct rgi_ring ring = {
+        .calls = &calls, .owner = thrd_current(), .outside = -1};
     unsigned start = UINT32_MAX - 20;
 
     wrapping.sq_head = wrapping.sq_tail = start;
@@ -760,6 +763,56 @@ field_b65_waits_leave_nothing_behind(void)
     rgi_ring_close(&ring);
 }
 
+/* In every mode: a time that is over, a bell that somebody else rings while it
+ * sleeps, and a pause whose end is work that only an enter brings forward. */
+static void *
+ring_later(void *bell)
+{
+    const struct timespec a_while = {0, 2000000};
+
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &a_while, NULL);
+    rgi_bell_ring((void *)(intptr_t) * (int *)bell);
+    return NULL;
+}
+
+static void
+ring_that_sleeps_outside_never_blocks_inside(void)
+{
+    static const char *const modes[] = {"defer", "coop", "plain"};
+    struct rgi_completion seen[4];
+    struct io_uring_sqe *entry;
+    struct rgi_ring ring;
+    pthread_t thread;
+    int bell;
+
+    for (int i = 0; i < 3; i++) {
+        struct rgi_ring_options options = {
+            .mode = modes[i], .sleeps_outside = true, .calls = &fake_calls};
+
+        rgi_check(rgi_bell_open(&bell) == 0);
+        rgi_check(try_open(&ring, &options) == 0);
+        rgi_check(ring.outside >= 0);
+        rgi_check(rgi_ring_watch(&ring, bell, 1));
+        rgi_check(rgi_ring_enter(&ring, true, RGM_NS_PER_MS) == 0);
+        rgi_check(!rgi_ring_has_completions(&ring));
+        rgi_check(pthread_create(&thread, NULL, ring_later, &bell) == 0);
+        while (!rgi_ring_has_completions(&ring))
+            rgi_check(rgi_ring_enter(&ring, true, RGM_NEVER) == 0);
+        rgi_check(rgi_ring_reap(&ring, seen, 4) == 1 && seen[0].identity == 1);
+        rgi_check(pthread_join(thread, NULL) == 0);
+        entry = rgi_ring_entry(&ring, 2);
+        rgi_check(entry != NULL);
+        rgi_ring_pause(entry);
+        while (!rgi_ring_has_completions(&ring))
+            rgi_check(rgi_ring_enter(&ring, true, RGM_NEVER) == 0);
+        rgi_check(rgi_ring_reap(&ring, seen, 4) == 1 && seen[0].identity == 2);
+        rgi_check(seen[0].result == -ETIME);
+        rgi_ring_close(&ring);
+        rgi_bell_close(bell);
+    }
+    rgi_check(fake.enters > 0 && fake.blocking_enters == 0);
+}
+
 static void
 field_b13_first_sleep_of_a_ring(void)
 {
@@ -800,6 +853,7 @@ field_b13_first_sleep_of_a_ring(void)
     X(rings, urg_06_bell_is_one_poll)                                          \
     X(rings, field_b11_bell_counter)                                           \
     X(rings, field_b65_waits_leave_nothing_behind)                             \
+    X(rings, ring_that_sleeps_outside_never_blocks_inside)                     \
     X(rings, field_b13_first_sleep_of_a_ring)
 
 RGI_CASES(CASES)

@@ -154,7 +154,12 @@ rgi_ring_enter(struct rgi_ring *ring, bool wait, uint64_t timeout_ns)
             timeout_ns = REFUSED_PAUSE_NS;
     }
     ring->refused = false;
-    result = enter_kernel(ring, pending, wait, timeout_ns);
+    result = enter_kernel(ring, pending, wait && ring->outside < 0, timeout_ns);
+    if (result == 0 && wait && ring->outside >= 0 &&
+        io_uring_cq_ready(&ring->uring) == 0) {
+        rgi_ring_outside_sleep(ring, timeout_ns);
+        result = enter_kernel(ring, 0, false, 0);
+    }
     ring->entries_submitted += *ring->uring.sq.khead - before;
     if (overflowed)
         ring->overflows += io_uring_cq_ready(&ring->uring) - visible;

@@ -561,10 +561,12 @@ rgi_ring_provider_open(const struct rgm_provider_options *options,
                        struct rgm_provider **ret_provider, char *why,
                        size_t why_size)
 {
+    const char *how = getenv("RGM_RING_WAIT");
     struct rgi_ring_options ring_options = {
         .entries = options->entries,
         .strict = options->strict,
         .mode = getenv("RGM_RING_MODE"),
+        .sleeps_outside = how != NULL && strcmp(how, "poll") == 0,
         .calls = calls,
     };
     /* Whole lines: nobody else's data shares one with a ring. */
