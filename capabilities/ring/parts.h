@@ -339,6 +339,16 @@ rgi_fixed_choose(struct rgi_ring_provider *p, struct rgi_task *task)
     task->fd = (int)(channel->place - 1);
 }
 
+/* The same of a socket: if a place holds it no longer than its own operations
+ * are out. On other kernels an idle connection would hold all that came after
+ * it, and their peers would not be told of a close. */
+static inline void
+rgi_fixed_choose_socket(struct rgi_ring_provider *p, struct rgi_task *task)
+{
+    if (p->ring.lets_go)
+        rgi_fixed_choose(p, task);
+}
+
 /* zero_copy.c: whether this attempt of a write is one without a copy; then its
  * task has a notice, under whose identity its entry goes. */
 bool rgi_notice_begin(struct rgi_ring_provider *p,
@@ -356,16 +366,6 @@ bool rgi_notice_copies(struct rgi_task *task, int result);
 
 /* Drops what the kernel has let go of. Release functions run. */
 void rgi_notices_drop(struct rgi_ring_provider *p);
-
-/* The same of a socket: if a place holds it no longer than its own operations
- * are out. On other kernels an idle connection would hold all that came after
- * it, and their peers would not be told of a close. */
-static inline void
-rgi_fixed_choose_socket(struct rgi_ring_provider *p, struct rgi_task *task)
-{
-    if (p->ring.lets_go)
-        rgi_fixed_choose(p, task);
-}
 
 /* send_file.c: closes the pipes that are kept. */
 void rgi_ring_pipes_close(struct rgi_ring_provider *p);

@@ -51,6 +51,7 @@ entry_hold(struct file_entry *entry)
 static void
 entry_free(struct file_entry *entry)
 {
+    free(entry->whole);
     free(entry->body);
     free(entry);
 }
@@ -85,6 +86,8 @@ list(struct site *site, struct file_entry *entry)
 static void
 unlist(struct rgm_actor *self, struct site *site, struct file_entry *entry)
 {
+    if (site->recent == entry)
+        site->recent = NULL;
     HASH_DEL(site->files, entry);
     site->files_count--;
     site->files_bytes -= body_bytes(entry);
@@ -118,6 +121,32 @@ cache_find(struct site *site, const char *path, uint64_t now_ns)
     used(site, entry);
     entry_hold(entry);
     return entry;
+}
+
+struct file_entry *
+cache_find_again(struct site *site, const char *target, size_t target_bytes,
+                 uint64_t now_ns)
+{
+    struct file_entry *entry = site->recent;
+
+    if (entry == NULL || target_bytes != site->recent_bytes ||
+        memcmp(target, site->recent_target, target_bytes) != 0 ||
+        now_ns - entry->checked_ns >= server.limits.fresh_ns)
+        return NULL;
+    used(site, entry);
+    entry_hold(entry);
+    return entry;
+}
+
+void
+cache_remember(struct site *site, const char *target, size_t target_bytes,
+               struct file_entry *entry)
+{
+    if (target_bytes > sizeof(site->recent_target))
+        return;
+    memcpy(site->recent_target, target, target_bytes);
+    site->recent_bytes = (uint32_t)target_bytes;
+    site->recent = entry;
 }
 
 static bool

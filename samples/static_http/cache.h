@@ -33,6 +33,9 @@ struct file_entry {
     size_t fields_bytes;
     char head[448]; /* of the plain answer with everything, without the date */
     size_t head_bytes;
+    char *whole; /* NULL, or that answer as it goes out, date and body included */
+    size_t whole_bytes;
+    uint64_t whole_until_ns; /* whose date it has: date_until_ns of the site */
     UT_hash_handle hh;
     char path[PATH_MAX_BYTES];
 };
@@ -52,6 +55,16 @@ void entry_release(struct rgm_actor *self, struct site *site,
 /* Returns: the entry, held, or NULL: open the file and look. */
 struct file_entry *
 cache_find(struct site *site, const char *path, uint64_t now_ns);
+
+/* The same by a request's target, without reading that: only if it is the one that
+ * was found last. Clients ask for the same thing again and again, and a pipeline
+ * does in one breath. */
+struct file_entry *cache_find_again(struct site *site, const char *target,
+                                    size_t target_bytes, uint64_t now_ns);
+
+/* The entry was found by this target. */
+void cache_remember(struct site *site, const char *target, size_t target_bytes,
+                    struct file_entry *entry);
 
 /* Lists what was fetched, in the place of what is there under the path: if that
  * is the same version, the one that is there stays. Gives up what has not been

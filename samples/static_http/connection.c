@@ -235,19 +235,28 @@ answer(struct connection *self)
 {
     struct request *request = self->request;
     char path[PATH_MAX_BYTES];
-    struct file_entry *entry;
-    int status =
-        path_from_target(request->target, request->target_bytes, path);
+    uint64_t now_ns = rgm_now(&self->actor);
+    struct file_entry *entry = cache_find_again(
+        self->site, request->target, request->target_bytes, now_ns);
+    int status;
 
+    if (entry != NULL) {
+        answer_file(self, entry);
+        return;
+    }
+    status = path_from_target(request->target, request->target_bytes, path);
     if (status != 0) {
         answer_status(self, status, "");
         return;
     }
-    entry = cache_find(self->site, path, rgm_now(&self->actor));
-    if (entry != NULL)
+    entry = cache_find(self->site, path, now_ns);
+    if (entry != NULL) {
+        cache_remember(self->site, request->target, request->target_bytes,
+                       entry);
         answer_file(self, entry);
-    else if (!fetch_begin(self, path))
+    } else if (!fetch_begin(self, path)) {
         answer_status(self, 503, "");
+    }
 }
 
 void

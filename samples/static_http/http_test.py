@@ -243,6 +243,27 @@ def pipelines_are_answered_in_order(server):
         check(reader.answer() is None)
 
 
+def what_is_asked_again_is_answered_alike(server):
+    tag = curl(server, "/a.txt")[1]["etag"]
+    text, index = FILES["a.txt"], FILES["index.html"]
+    plan = [(get("/a.txt"), 200, text), (get("/a.txt"), 200, text),
+            (get("/a.txt", f"If-None-Match: {tag}"), 304, b""),
+            (get("/a.txt", "Range: bytes=0-0"), 206, text[:1]),
+            (get("/a.txt?q"), 200, text), (get("/./a.txt"), 200, text),
+            (get("/%61.txt"), 200, text), (get("/a.tx"), 404, None),
+            (get("/a.txt"), 200, text), (get("/"), 200, index),
+            (get("/a.txt", version="1.0", *["Connection: keep-alive"]), 200,
+             text), (get("/a.txt"), 200, text)]
+    with server.connect() as client:
+        client.sendall(b"".join(data for data, _, _ in plan))
+        reader = Reader(client)
+        for data, status, body in plan:
+            got = reader.answer()
+            check(got[0] == status and body in (None, got[2]), data, got)
+            check("date" in got[1] and got[1].get("connection") != "close", got)
+            check(status not in (200, 304) or "etag" in got[1], got)
+
+
 def bad_requests_end_it(server):
     long = "x" * 9000
     for data, status in ((get("/", f"X: {long}"), 431),
@@ -384,7 +405,8 @@ def main():
         what_a_client_has_is_not_sent, files_change, bad_requests_end_it)
     server.end()
     server = Server()
-    run(server, pipelines_are_answered_in_order, many_connections, load,
+    run(server, what_is_asked_again_is_answered_alike,
+        pipelines_are_answered_in_order, many_connections, load,
         accepted_requests_are_finished)
     server = Server("--header-ms", "300", "--idle-ms", "300", "--stall-ms", "300",
                     "--cache-files", "2")

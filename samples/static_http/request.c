@@ -78,6 +78,8 @@ on_value(http_parser *parser, const char *at, size_t length)
         request->field = field_named(request);
         if (request->field == FIELD_HOST && request->hosts_count < 2)
             request->hosts_count++;
+        if (request->field != FIELD_HOST && request->field < FIELDS_COUNT)
+            request->conditional = true;
     }
     if (request->field >= FIELDS_COUNT)
         return 0;

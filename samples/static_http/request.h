@@ -38,6 +38,7 @@ struct request {
     uint8_t hosts_count;
     bool in_name; /* a field's name is being read */
     bool complete;
+    bool conditional; /* it says more than what it wants: see response.c */
     bool head;
     bool keep_alive;
     bool old; /* HTTP/1.0: says when it keeps the connection */

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Ends the head: date, connection, empty line. */
@@ -100,6 +101,44 @@ start_part(struct output *output, const struct file_entry *entry,
     output_text(output, text, (size_t)length);
 }
 
+/* The usual question, to which there is one answer for everybody. */
+static bool
+is_plain(const struct request *request)
+{
+    return !request->conditional && !request->head && !request->old &&
+           request->keep_alive;
+}
+
+/* That answer in one piece, made anew for each date. Returns: false: the body is
+ * too long to be copied, or there is no memory. */
+static bool
+whole_is_made(struct file_entry *entry, const struct site *site)
+{
+    size_t body_bytes = (size_t)entry->size_bytes;
+    size_t all = entry->head_bytes + site->date_bytes + 2 + body_bytes;
+    char *at;
+
+    if (entry->whole != NULL && entry->whole_until_ns == site->date_until_ns)
+        return true;
+    if (entry->body == NULL || entry->size_bytes > OUTPUT_COPY_BYTES)
+        return false;
+    if (entry->whole == NULL)
+        entry->whole = malloc(sizeof(entry->head) + sizeof(site->date) + 2 +
+                              OUTPUT_COPY_BYTES);
+    if (entry->whole == NULL)
+        return false;
+    at = entry->whole;
+    memcpy(at, entry->head, entry->head_bytes);
+    at += entry->head_bytes;
+    memcpy(at, site->date, site->date_bytes);
+    at += site->date_bytes;
+    memcpy(at, "\r\n", 2);
+    memcpy(at + 2, entry->body, body_bytes);
+    entry->whole_bytes = all;
+    entry->whole_until_ns = site->date_until_ns;
+    return true;
+}
+
 struct part
 respond_file(struct output *output, const struct site *site,
              const struct request *request, struct file_entry *entry)
@@ -108,6 +147,10 @@ respond_file(struct output *output, const struct site *site,
     const char *range = request_field(request, FIELD_RANGE);
     enum range_kind kind = RANGE_WHOLE;
 
+    if (is_plain(request) && whole_is_made(entry, site)) {
+        output_text(output, entry->whole, entry->whole_bytes);
+        return (struct part){0, 0};
+    }
     if (client_has_it(request, entry)) {
         respond_not_modified(output, site, request, entry);
         return (struct part){0, 0};

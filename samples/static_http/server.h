@@ -31,10 +31,15 @@ struct limits {
 #define LIMIT_LINGER_NS RGM_NS_PER_S  /* for a peer to take the last answer */
 #define LIMIT_PIECE_BYTES (1u << 20)  /* of a large file, sent at once */
 
+#define RECENT_TARGET_BYTES 64 /* longer ones are looked up each time */
+
 struct site {
     _Alignas(64) struct rgm_file root;
     struct rgm_pool *pool;
     struct file_entry *files;  /* by path; used longest ago first */
+    struct file_entry *recent; /* NULL, or the listed one that was found last, */
+    uint32_t recent_bytes;     /* by this target */
+    char recent_target[RECENT_TARGET_BYTES];
     uint32_t files_count;
     size_t files_bytes;        /* of those in memory */
     struct output *outputs; /* unused ones */
