@@ -5,6 +5,7 @@
 
 #include "conformance/mechanics_cases.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -247,4 +248,57 @@ field_b59_records_keep_their_order_and_a_sync_comes_after(struct stage *stage)
     records_into_a_file(stage, records);
     stage_close(stage);
     free(records);
+}
+
+/* ------------------------------------------------------------ the machine's CPUs */
+
+static void
+where_it_may_run(struct puppet *puppet, void *argument)
+{
+    (void)puppet;
+    rgi_check(sched_getaffinity(0, sizeof(cpu_set_t), argument) == 0);
+}
+
+/* The last one: numbers below it are missing from the set. */
+static void
+last_of(const cpu_set_t *set, cpu_set_t *ret_one)
+{
+    CPU_ZERO(ret_one);
+    for (size_t cpu = CPU_SETSIZE; cpu-- > 0;)
+        if (CPU_ISSET(cpu, set)) {
+            CPU_SET(cpu, ret_one);
+            return;
+        }
+}
+
+/* Asked for three that are pinned where only one may run, and for as many as
+ * there may be. */
+void
+field_b83_more_workers_than_cpus_stay_in_the_set(struct stage *stage)
+{
+    struct rgm_runtime_options usual = {.provider = stage->class};
+    struct rgm_runtime *runtime;
+    cpu_set_t before, one, seen;
+
+    rgi_check(sched_getaffinity(0, sizeof(before), &before) == 0);
+    last_of(&before, &one);
+    rgi_check(sched_setaffinity(0, sizeof(one), &one) == 0);
+    rgi_check(rgm_usable_cpus() == 1);
+    stage->options.workers = 3;
+    stage->options.pin = true;
+    stage_open(stage);
+    for (uint32_t i = 0; i < 3; i++) {
+        CPU_ZERO(&seen);
+        stage_do_on(stage, i, where_it_may_run, &seen);
+        rgi_check(CPU_EQUAL(&seen, &one));
+    }
+    stage_close(stage);
+    rgi_check(rgm_runtime_create(&usual, &runtime) == 0);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    rgi_check(rgm_runtime_workers(runtime) == 1);
+    rgi_check(strlen(rgm_runtime_provider(runtime)) > 0);
+    rgm_runtime_stop(runtime);
+    rgi_check(rgm_runtime_wait(runtime) == 0);
+    rgi_check(rgm_runtime_destroy(runtime) == 0);
+    rgi_check(sched_setaffinity(0, sizeof(before), &before) == 0);
 }
