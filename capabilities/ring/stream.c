@@ -373,7 +373,7 @@ read_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
     entry->len = (uint32_t)(read->capacity_bytes < TRANSFER_MAX_BYTES
                                 ? read->capacity_bytes
                                 : TRANSFER_MAX_BYTES);
-    if (!task->channel->more)
+    if (!task->channel->more && !read->urgent)
         entry->ioprio = IORING_RECVSEND_POLL_FIRST;
 }
 

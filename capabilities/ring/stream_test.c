@@ -851,6 +851,53 @@ srd_08_short_read_waits_and_a_full_one_probes(void)
     world_close(&world);
 }
 
+/* A read of each kind in turn: the bytes are one stream, its end is its end, and
+ * nothing is registered or waited for besides the entry of the read itself. */
+static void
+srd_12_switching_urgent_support_keeps_all_else(void)
+{
+    struct world world = {0};
+    struct rgm_shutdown shutdown;
+    struct rgm_read read;
+    struct pair pair;
+    uint64_t resource;
+    unsigned polls;
+    char byte;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    resource = pair.far.socket.resource;
+    polls = shim.seen[IORING_OP_POLL_ADD];
+    for (unsigned i = 0; i < 20; i++) {
+        unsigned receives = shim.seen[IORING_OP_RECV];
+        bool urgent = i % 2 == 1;
+        bool over = i >= 10;
+        char sent = (char)('a' + i);
+
+        rgm_stream_read(&read, &pair.far, &byte, 1);
+        read.urgent = urgent;
+        world_start(&world, &read.operation);
+        world_settle(&world);
+        if (!over)
+            write_all(&world, &pair.near, &sent, 1);
+        if (i == 10) {
+            rgm_stream_shutdown(&shutdown, &pair.near);
+            rgi_check(world_do(&world, &shutdown.operation) == 0);
+        }
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        rgi_check(read.end == over && (over || byte == sent));
+        rgi_check(shim.seen[IORING_OP_RECV] == receives + 1);
+        if (urgent)
+            rgi_check(shim.last[IORING_OP_RECV].ioprio == 0);
+        else if (i == 0)
+            rgi_check(shim.last[IORING_OP_RECV].ioprio != 0);
+    }
+    rgi_check(pair.far.socket.resource == resource);
+    rgi_check(shim.seen[IORING_OP_POLL_ADD] == polls);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
 /* One answer per read, and no gap in the numbers, however the race ends. */
 static void
 srd_13_cancelled_reads_lose_nothing(void)
@@ -1030,6 +1077,7 @@ lack_of_memory_is_an_answer(void)
     X(ring_stream, swr_09_cancelled_half_way)                                  \
     X(ring_stream, srd_05_nothing_is_read_ahead)                               \
     X(ring_stream, srd_08_short_read_waits_and_a_full_one_probes)              \
+    X(ring_stream, srd_12_switching_urgent_support_keeps_all_else)             \
     X(ring_stream, srd_13_cancelled_reads_lose_nothing)                        \
     X(ring_stream, field_b73_non_blocking_descriptors)                         \
     X(ring_stream, field_b74_no_signal_from_any_write)                         \

@@ -120,6 +120,7 @@ struct rgm_read {
     size_t capacity_bytes;
     size_t count; /* when home: bytes read */
     bool end;     /* when home: the peer sends no more */
+    bool urgent;  /* urgent data is expected: tried before it waits */
 };
 
 struct rgm_read_pooled {
@@ -248,6 +249,12 @@ RGM_API void rgm_stream_connect(struct rgm_connect *connect,
  *         it is read into one of the stream's worker, which is made with the first
  *         such read (read_slots of the runtime's options); -ENOMEM when it cannot
  *         be. What is leased of it may outlive the worker.
+ *
+ *         `read->urgent`, set afterwards, is for peers that send urgent data
+ *         (MSG_OOB), which somebody else takes out: a mark of it makes a socket
+ *         look readable that is not, and the other way round, so the read asks
+ *         the socket itself before every wait. It is the read's and not the
+ *         stream's: with or without, the next one goes on where this one ended.
  */
 RGM_API void rgm_stream_read(struct rgm_read *read, struct rgm_stream *stream,
                              void *memory, size_t capacity_bytes);
