@@ -32,6 +32,8 @@ import xml.etree.ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LOGS = os.path.join(ROOT, "build/logs")
 JOBS = str(os.cpu_count() or 1)
+# Some tests wait more than they work.
+TESTS_AT_ONCE = str(int(JOBS) + 1)
 
 # Failure whatever an exit status says.
 BAD_TEXT = re.compile(r"ERROR: AddressSanitizer|LeakSanitizer|runtime error:|"
@@ -133,7 +135,7 @@ def run_ctest(preset, *arguments):
             ["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0:
         shell = ["setarch", "-R"]
     status, output = run(preset, shell + [
-        "ctest", "--test-dir", directory, "-j", JOBS, "--timeout", "300",
+        "ctest", "--test-dir", directory, "-j", TESTS_AT_ONCE, "--timeout", "300",
         "--output-on-failure", "--no-tests=error", "--output-junit", junit,
         "--test-output-size-passed", "100000000",
         "--test-output-size-failed", "100000000", *arguments])
