@@ -171,7 +171,7 @@ pkt_02_a_slot_cuts_and_says_so(struct stage *stage)
 void
 pkt_04_pooled_datagram_that_raced_a_cancel_is_not_lost(struct stage *stage)
 {
-    const uint32_t rounds = 40 + (uint32_t)rgi_scale(20000);
+    const uint32_t rounds = 20 + (uint32_t)rgi_scale(10000);
     struct datagram_step read = {0};
     struct pooled_two two;
 
@@ -514,7 +514,7 @@ burst_holds(struct rgm_packet_read_pooled *read, uint32_t number)
 void
 field_b70_pooled_bursts(struct stage *stage)
 {
-    const uint32_t rounds = 4 + (uint32_t)rgi_scale(1000);
+    const uint32_t rounds = 2 + (uint32_t)rgi_scale(400);
     unsigned char out[JUMBO_BYTES];
     struct rgm_packet_read_pooled read;
     struct pooled_two two;

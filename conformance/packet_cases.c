@@ -488,7 +488,7 @@ burst_holds(const struct rgm_packet_read *read, const unsigned char *bytes,
 void
 field_b70_order_cuts_and_empty_ones(struct stage *stage)
 {
-    const uint32_t rounds = 4 + (uint32_t)rgi_scale(1000);
+    const uint32_t rounds = 2 + (uint32_t)rgi_scale(400);
     unsigned char in[SMALL_BYTES];
     struct packet_read_step next;
     struct rgm_packet_read read;
