@@ -26,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "capabilities/desk.h"
@@ -1167,7 +1168,51 @@ opl_22_no_operation_allocates(void)
     rgm_pool_destroy(pool);
 }
 
+/* ------------------------------------------------------------- no runtime */
+
+static uint64_t
+machine_now(void)
+{
+    struct timespec now;
+
+    rgi_check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* This program has no worker, no actor and no runtime linked into it. What is
+ * out is asked to stop, which waits for nothing, and ends by and by. */
+static void
+cmp_01_a_driver_works_with_no_runtime_at_all(void)
+{
+    const struct rgm_provider *provider;
+    struct rgm_stream stream;
+    struct rgm_read read;
+    struct hall hall;
+    uint64_t before_ns, now_ns;
+    char byte = 0;
+    int peer;
+
+    hall_open(&hall);
+    provider = hall.desk.provider;
+    before_ns = machine_now();
+    now_ns = provider->ops->now(hall.desk.provider);
+    rgi_check(now_ns >= before_ns && now_ns <= machine_now());
+    peer = hall_stream(&hall, &stream);
+    peer_send(peer, "x", 1);
+    rgm_stream_read(&read, &stream, &byte, 1);
+    rgi_check(desk_run(&hall.desk, &read) == 0 && byte == 'x');
+    desk_start(&hall.desk, &read);
+    rgi_check(provider->in_flight == 1);
+    desk_cancel(&hall.desk, &read);
+    rgi_check(!desk_is_home(&read));
+    rgi_check(desk_await(&hall.desk, &read) == -ECANCELED);
+    rgi_check(provider->in_flight == 0);
+    hall_hang_up(&hall, &stream, peer);
+    hall_close(&hall);
+}
+
 #define STREAM_CASES(X, suite)                                                \
+    X(suite, cmp_01_a_driver_works_with_no_runtime_at_all)                    \
     X(suite, lifecycle_on_ipv4)                                               \
     X(suite, lifecycle_on_ipv6)                                               \
     X(suite, lifecycle_on_unix)                                               \
