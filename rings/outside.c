@@ -15,6 +15,10 @@
  *
  * What rings between 2 and 3 is still in the eventfd's count when poll looks;
  * what has rung before ends a sleep for nothing, once.
+ *
+ * The bell that the ring watches is an eventfd, too, and the kernel does not
+ * ring one from within the other: it puts that off, and on Linux 6.18 it does so
+ * once and never again. So the bell is in the poll beside it, and is emptied.
  */
 
 #include "rings/ring.h"
@@ -51,18 +55,27 @@ rgi_ring_outside_close(struct rgi_ring *ring)
     ring->outside = -1;
 }
 
+static void
+empty(int bell)
+{
+    uint64_t count;
+
+    if (bell >= 0 && read(bell, &count, sizeof(count)) < 0)
+        return; /* it has not rung */
+}
+
 void
 rgi_ring_outside_sleep(struct rgi_ring *ring, uint64_t timeout_ns)
 {
-    struct pollfd bell = {.fd = ring->outside, .events = POLLIN};
+    struct pollfd bells[2] = {{.fd = ring->outside, .events = POLLIN},
+                              {.fd = ring->watched, .events = POLLIN}};
     struct timespec timeout = {
         .tv_sec = (time_t)(timeout_ns / RGM_NS_PER_S),
         .tv_nsec = (long)(timeout_ns % RGM_NS_PER_S),
     };
-    uint64_t count;
 
     /* Whatever ends it, somebody looks. */
-    (void)ppoll(&bell, 1, timeout_ns == RGM_NEVER ? NULL : &timeout, NULL);
-    if (read(ring->outside, &count, sizeof(count)) < 0)
-        return; /* nothing has rung */
+    (void)ppoll(bells, 2, timeout_ns == RGM_NEVER ? NULL : &timeout, NULL);
+    empty(ring->outside);
+    empty(ring->watched);
 }

@@ -303,6 +303,7 @@ rgi_ring_open(const struct rgi_ring_options *options, struct rgi_ring *ring,
     ring->calls = options->calls != NULL ? options->calls : &rgi_ring_kernel;
     ring->owner = thrd_current();
     ring->outside = -1;
+    ring->watched = -1;
     fd = climb_down(options, ring, &params);
     if (fd < 0) {
         explain(options, fd, why, why_size);

@@ -81,6 +81,7 @@ struct rgi_ring {
     bool lets_go; /* a file taken from its table goes when its own are over */
     bool refused; /* the last enter would not take more for the moment */
     int outside;  /* the eventfd to sleep on instead; -1: none */
+    int watched;  /* with it: the bell; -1: none */
     enum rgi_ring_mode mode;
     uint64_t opcodes; /* bit i: the kernel has opcode i (of the first 64) */
     uint64_t kernel_entries;

@@ -89,6 +89,8 @@ rgi_ring_watch(struct rgi_ring *ring, int fd, uint64_t identity)
         return false;
     rgi_ring_poll(entry, fd, POLLIN);
     entry->len = IORING_POLL_ADD_MULTI;
+    if (ring->outside >= 0)
+        ring->watched = fd;
     return true;
 }
 
