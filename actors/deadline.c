@@ -11,11 +11,15 @@
  *    the list and that was all. Then the clock is read once, durations become
  *    moments, and the timers are armed. A record travels with its deadline, for
  *    whoever asks on its behalf.
+ *    A moment that is far goes into a list of such first, and from there into the
+ *    queue when a millisecond has passed, a turn without another one, or before
+ *    the worker sleeps: most are answered sooner, and the queue stays empty, for
+ *    which there is no clock to read.
  * 4. A timer that is due cancels its request, and the answer says -ETIMEDOUT if
  *    that was why. One that is far away is due at the next tick.
  * 5. An operation whose moment has passed when it is asked is not begun at all; a
  *    provider that would have to try one again looks at the time itself.
- * 6. A delivered answer disarms it, in the list, in the queue, or among those
+ * 6. A delivered answer disarms it, in a list, in the queue, or among those
  *    that were collected.
  */
 
@@ -191,6 +195,34 @@ due_at(const struct rgm_worker *worker, uint64_t deadline_ns, uint64_t now_ns)
     return after(deadline_ns, tick_ns - over_ns);
 }
 
+/* Far is what cannot come while it is in the list, and a turn more. */
+#define DISTANT_NS (2 * RGM_NS_PER_MS)
+#define DISTANT_FOR_NS RGM_NS_PER_MS
+
+void
+rgi_deadlines_queue(struct rgm_worker *worker)
+{
+    struct rgi_timer *timer;
+
+    while ((timer = rgi_timers_pop(&worker->distant)) != NULL)
+        rgi_timers_arm(worker->timers, timer, timer->deadline_ns);
+}
+
+static void
+put(struct rgm_worker *worker, struct rgi_timer *timer, uint64_t deadline_ns,
+    uint64_t now_ns)
+{
+    if (worker->is_guest || deadline_ns < after(now_ns, DISTANT_NS)) {
+        rgi_timers_arm(worker->timers, timer, deadline_ns);
+        return;
+    }
+    if (rgi_list_empty(&worker->distant))
+        worker->distant_since_ns = now_ns;
+    timer->deadline_ns = deadline_ns;
+    timer->place = RGI_TIMER_COLLECTED;
+    rgi_list_push_back(&worker->distant, &timer->link);
+}
+
 void
 rgi_deadlines_arm(struct rgm_worker *worker)
 {
@@ -213,9 +245,14 @@ rgi_deadlines_arm(struct rgm_worker *worker)
             request->deadline_ns = after(now_ns, request->deadline_ns);
             request->asker_flags ^= RGI_ASKED_AFTER | RGI_ASKED_AT;
         }
-        rgi_timers_arm(worker->timers, timer,
-                       due_at(worker, request->deadline_ns, now_ns));
+        put(worker, timer, due_at(worker, request->deadline_ns, now_ns),
+            now_ns);
     }
+    if (now_ns == 0)
+        return;
+    worker->distant_turn = worker->counters.turns;
+    if (now_ns - worker->distant_since_ns >= DISTANT_FOR_NS)
+        rgi_deadlines_queue(worker);
 }
 
 void

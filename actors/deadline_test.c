@@ -49,7 +49,7 @@ time_begin(void)
 }
 
 struct play {
-    struct script asked, other;
+    struct script asked, other, third;
     struct rgm_address to, next;
     struct question questions[4];
     atomic_uint stage, withdrawn;
@@ -58,6 +58,7 @@ struct play {
     uint64_t ended_ns; /* the last; and each */
     uint64_t ends_ns[4];
     uint32_t lane_messages;
+    bool distant;
     struct rgm_deadline foreign;
 };
 
@@ -164,6 +165,143 @@ clk_02_a_kept_request_expires_by_the_providers_clock(void)
         rgi_check(play.status[1] == -ETIMEDOUT);
         rgi_check(play.ended_ns == START_NS + 7 * RGM_NS_PER_MS);
     }
+}
+
+/* Its worker never sleeps: it asks and is answered, without a deadline or with a
+ * new one each time, and what is far comes all the same. */
+#define STEP_NS (100 * RGM_NS_PER_US)
+
+RGM_ANSWER(robot, question, on_far_answer);
+RGM_ANSWER(robot, question, go_on);
+
+static void
+on_far_answer(struct robot *self, struct question *question)
+{
+    struct play *play = test_of(self);
+
+    play->status[0] = rgm_status(question);
+    play->ended_ns = atomic_load(&virtual_now);
+    rgm_runtime_stop(self->actor.worker->runtime);
+}
+
+static void
+ask_the_quick(struct robot *self, struct play *play, struct question *question)
+{
+    if (play->distant)
+        rgm_expire_after(question, 60 * RGM_NS_PER_S);
+    rgm_ask(self, question, RGM_REPLY(robot, question, go_on));
+}
+
+static void
+go_on(struct robot *self, struct question *question)
+{
+    struct play *play = test_of(self);
+
+    if (play->ended_ns != 0)
+        return;
+    rgi_check(atomic_fetch_add(&virtual_now, STEP_NS) <
+              START_NS + 20 * RGM_NS_PER_MS);
+    ask_the_quick(self, play, question);
+}
+
+/* It asks, too: in the turns in between, so that none passes without an ask. */
+static void
+reply_and_ask(struct robot *self, struct question *question)
+{
+    struct play *play = question->about;
+
+    rgm_reply(self, question, 0);
+    if (!play->distant || play->reads++ > 0)
+        return;
+    question = prepare(play, 2);
+    rgm_request_to(&question->request, play->next);
+    ask_the_quick(self, play, question);
+}
+
+static void
+ask_and_be_busy(struct robot *self)
+{
+    struct play *play = test_of(self);
+    struct question *kept = prepare(play, 0);
+
+    play->asked = (struct script){.question = keep_it,
+                                  .withdrawn = count_withdrawn};
+    play->other = (struct script){.question = reply_and_ask, .test = play};
+    play->third = (struct script){.question = reply_at_once};
+    play->next = robot_spawn(self, &play->third);
+    rgm_request_to(&kept->request, robot_spawn(self, &play->asked));
+    rgm_expire_after(kept, 5 * RGM_NS_PER_MS);
+    rgm_ask(self, kept, RGM_REPLY(robot, question, on_far_answer));
+    play->to = robot_spawn(self, &play->other);
+    ask_the_quick(self, play, prepare(play, 1));
+}
+
+static void
+clk_02_what_is_far_comes_to_a_worker_that_never_sleeps(void)
+{
+    for (int distant = 0; distant < 2; distant++) {
+        struct play play = {.distant = distant};
+        struct script root = {.started = ask_and_be_busy};
+
+        time_begin();
+        fake_plan.on_wait = NULL; /* nothing else makes time pass */
+        play_run(&play, 1, &root);
+        rgi_check(play.status[0] == -ETIMEDOUT);
+        rgi_check(play.ended_ns >= START_NS + 5 * RGM_NS_PER_MS);
+        rgi_check(play.ended_ns < START_NS + 10 * RGM_NS_PER_MS);
+    }
+}
+
+/* Whether it is in the list or in the queue by then, an answer takes it out. */
+static void
+count_and_reply(struct robot *self, struct question *question)
+{
+    struct play *play = question->about;
+
+    play->reads++;
+    rgm_reply(self, question, 0);
+}
+
+RGM_ANSWER(robot, question, ask_ten_times);
+
+static void
+ask_ten_times(struct robot *self, struct question *question)
+{
+    struct play *play = test_of(self);
+
+    rgi_check(rgm_status(question) == 0 && timers_of(self) == 0);
+    rgi_check(rgi_list_empty(&self->actor.worker->distant));
+    if (play->reads == 10) {
+        rgm_runtime_stop(self->actor.worker->runtime);
+        return;
+    }
+    rgm_expire_after(question, 60 * RGM_NS_PER_S);
+    rgm_ask(self, question, RGM_REPLY(robot, question, ask_ten_times));
+}
+
+static void
+ask_the_far(struct robot *self)
+{
+    struct play *play = test_of(self);
+    struct question *question;
+
+    play->asked = (struct script){.question = count_and_reply};
+    play->to = robot_spawn_on(self, 1, &play->asked);
+    question = prepare(play, 0);
+    rgm_expire_after(question, 60 * RGM_NS_PER_S);
+    rgm_ask(self, question, RGM_REPLY(robot, question, ask_ten_times));
+}
+
+static void
+field_b50_a_far_deadline_leaves_nothing_behind(void)
+{
+    struct play play = {.reads = 0};
+    struct script root = {.started = ask_the_far};
+
+    time_begin();
+    fake_plan.on_wait = NULL;
+    play_run(&play, 2, &root);
+    rgi_check(play.reads == 10);
 }
 
 /* One fills the lane, and is kept; the other two wait in line. */
@@ -978,6 +1116,8 @@ a_child_in_time_leaves_its_family_and_the_parent_is_answered(void)
 
 #define CASES(X)                                                               \
     X(deadline, clk_02_a_kept_request_expires_by_the_providers_clock)          \
+    X(deadline, clk_02_what_is_far_comes_to_a_worker_that_never_sleeps)        \
+    X(deadline, field_b50_a_far_deadline_leaves_nothing_behind)                \
     X(deadline, a_request_in_line_expires_there)                               \
     X(deadline, clk_07_what_is_ready_at_once_reads_no_clock_and_arms_no_timer) \
     X(deadline, clk_08_the_time_runs_from_the_first_wait)                      \

@@ -56,6 +56,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     rgi_mail_init(&worker->mail, inbox);
     rgi_list_init(&worker->due);
     rgi_list_init(&worker->deadlines);
+    rgi_list_init(&worker->distant);
     rgi_list_init(&worker->remote);
     rgi_list_init(&worker->movers);
     rgi_list_init(&worker->acquires);

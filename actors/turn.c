@@ -392,22 +392,28 @@ provider_is_due(const struct rgm_worker *worker)
            work_done(worker) - worker->provider_seen >= DELIVERIES_PER_LOOK;
 }
 
+static inline uint64_t
+next_deadline(struct rgm_worker *worker)
+{
+    uint64_t deadline_ns = rgi_timers_next(worker->timers);
+
+    return __builtin_expect(worker->forced, 0)
+               ? rgi_force_deadline(worker, deadline_ns)
+               : deadline_ns;
+}
+
 /* An idle worker submits and waits in one system call; one that may spin
  * submits with its first look. */
 static inline void
 provider_step(struct rgm_worker *worker)
 {
-    uint64_t deadline_ns;
-
     if (has_work(worker) || rgi_inbox_has_mail(worker->inbox)) {
         if (provider_is_due(worker))
             provider_turn(worker, 0);
-    } else {
-        deadline_ns = rgi_timers_next(worker->timers);
-        if (__builtin_expect(worker->forced, 0))
-            deadline_ns = rgi_force_deadline(worker, deadline_ns);
-        if (!spin_found(worker, deadline_ns))
-            park(worker, deadline_ns);
+    } else if (!spin_found(worker, next_deadline(worker))) {
+        if (!rgi_list_empty(&worker->distant))
+            rgi_deadlines_queue(worker); /* a spin is shorter than far */
+        park(worker, next_deadline(worker));
     }
     forget_stale_bell(worker);
 }
@@ -554,6 +560,9 @@ turn(struct rgm_worker *worker)
         rgi_flush_all(worker);
     if (!rgi_list_empty(&worker->deadlines))
         rgi_deadlines_arm(worker);
+    else if (!rgi_list_empty(&worker->distant) &&
+             worker->distant_turn != worker->counters.turns)
+        rgi_deadlines_queue(worker);
     RGI_GATE("flushed");
     if (__builtin_expect(worker->drains_armed, 0))
         rgi_drains_look(worker, has_work(worker) ||

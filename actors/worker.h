@@ -352,6 +352,9 @@ struct rgm_worker {
     uint32_t timers_held; /* sleeps that are out, and places taken */
     struct rgi_timer_places timer_places;
     struct rgm_link deadlines; /* asked, and their timers not armed yet */
+    struct rgm_link distant;   /* a moment by now, and far: not armed either */
+    uint64_t distant_since_ns; /* of the first in it, or earlier */
+    uint64_t distant_turn;     /* when one was last put there */
     struct rgm_turn turn; /* completions collected, not delivered */
     uint32_t operations_out;
     struct rgm_link remote; /* operations asked from elsewhere */
@@ -940,6 +943,8 @@ void rgi_deadline_settle(struct rgm_worker *worker,
                          struct rgm_request *request);
 /* Arm the timers of all that were asked and have to wait now. */
 void rgi_deadlines_arm(struct rgm_worker *worker);
+/* All that are distant go into the queue. */
+void rgi_deadlines_queue(struct rgm_worker *worker);
 void rgi_deadline_disarm(struct rgm_worker *worker,
                          struct rgm_request *request);
 /* One is due. Returns: whether it is marked and in line: rgi_lanes_leave. */

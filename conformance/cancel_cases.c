@@ -336,7 +336,10 @@ a_deadline_ends_a_read_and_the_stream_goes_on(struct stage *stage)
     peer = stage_pair(stage, &near);
     for (int i = 0; i < 20; i++) {
         rgm_stream_read(&read.op, &near, &byte, 1);
-        rgm_expire_after(&read.op, (uint64_t)i * RGM_NS_PER_US * 50);
+        /* the first by more than a worker looks ahead for */
+        rgm_expire_after(&read.op,
+                         i == 0 ? 3 * RGM_NS_PER_MS
+                                : (uint64_t)i * RGM_NS_PER_US * 50);
         rgi_check(stage_run(stage, &read) == -ETIMEDOUT);
         peer_send(peer, "x", 1);
         stage_read_all(stage, &near, &byte, 1);
