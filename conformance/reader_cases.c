@@ -363,6 +363,38 @@ release_completions(struct puppet *puppet, void *argument)
     spy_release_completions(spy_of(puppet->number));
 }
 
+/* The piece was there when its asker was cancelled, and nobody else asks: the
+ * next one gets it. */
+void
+srd_13_piece_that_came_for_nobody_is_kept(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(2, 64);
+    struct next_step next = {0};
+    struct rgm_reader reader;
+    struct rgm_stream near;
+    uint32_t held = 0;
+    int peer;
+
+    stage->spied = true;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgi_check(reader_open(stage, &near, pool, 0, &reader) == 0);
+    rgm_reader_next(&next.op, &reader);
+    stage_begin(stage, &next);
+    stage_do(stage, order_hold_completions, NULL);
+    peer_send(peer, "late", 4);
+    while (held == 0)
+        stage_do(stage, look_held, &held);
+    stage_cancel(stage, &next);
+    rgi_check(stage_end(stage, &next) == -ECANCELED && next.op.count == 0);
+    stage_do(stage, release_completions, NULL);
+    stage_begin(stage, &next);
+    rgi_check(stage_end(stage, &next) == 0 && next.op.count == 4);
+    rgi_check(memcmp(next.op.data, "late", 4) == 0);
+    rgi_check(rgm_lease_drop(&next.op.lease) == 0);
+    end(stage, &near, &reader, peer, pool, 2);
+}
+
 /* The bytes have come, and nobody has been told, when the close is asked. */
 void
 srd_14_delivery_that_wins_the_race_is_delivered(struct stage *stage)

@@ -13,6 +13,7 @@
     X(suite, srd_10_urgent_data_stalls_nobody)                                 \
     X(suite, srd_11_reads_cross_urgent_marks)                                  \
     X(suite, srd_13_cancelled_requests_lose_no_piece)                          \
+    X(suite, srd_13_piece_that_came_for_nobody_is_kept)                        \
     X(suite, srd_14_close_answers_when_the_read_is_home)                       \
     X(suite, srd_14_delivery_that_wins_the_race_is_delivered)                  \
     X(suite, srd_15_only_a_close_follows_a_close)                              \
