@@ -37,7 +37,8 @@ struct book {
     atomic_int spawn_status; /* of the last spawn */
     atomic_long threads[PLACES_MAX];
     atomic_uint loners[PLACES_MAX]; /* that started on each number */
-    atomic_uint pooled[PLACES_MAX]; /* of their descendants */
+    atomic_uint members;            /* that they have spawned */
+    atomic_uint pooled[PLACES_MAX]; /* of those that started */
     atomic_int end_kind;
     _Atomic uint64_t address;
     void (*in_answer)(struct book *book, struct rgm_actor *self,
@@ -77,8 +78,7 @@ book_close(struct book *book)
 {
     rgm_runtime_stop(book->runtime);
     rgi_check(rgm_runtime_wait(book->runtime) == 0);
-    rgi_check(atomic_load(&fake_plan.opened) ==
-              atomic_load(&fake_plan.closed));
+    rgi_check(atomic_load(&fake_plan.opened) == atomic_load(&fake_plan.closed));
     rgi_check(atomic_load(&book->started) == atomic_load(&book->stopped));
     rig_destroy(book->runtime);
 }
@@ -89,7 +89,7 @@ book_close(struct book *book)
 struct loner {
     struct rgm_actor actor;
     struct book *book;
-    unsigned left; /* to spawn */
+    unsigned wanted; /* members in all */
     struct rgm_sleep sleep;
 };
 
@@ -160,12 +160,13 @@ loner_spawns(struct loner *self)
     struct rgm_address address;
     int status = 0;
 
-    while (self->left > 0 && status == 0) {
-        status = self->left % 2 ? rgm_spawn(self, &member_behaviour,
-                                            self->book, &address)
-                                : rgm_spawn_next(self, &member_behaviour,
-                                                 self->book, &address);
-        self->left -= status == 0;
+    while (atomic_load(&self->book->members) < self->wanted && status == 0) {
+        status =
+            atomic_load(&self->book->members) % 2
+                ? rgm_spawn(self, &member_behaviour, self->book, &address)
+                : rgm_spawn_next(self, &member_behaviour, self->book, &address);
+        if (status == 0)
+            atomic_fetch_add(&self->book->members, 1);
     }
     rgi_check(status == 0 || status == -EAGAIN || status == -EPIPE);
 }
@@ -193,7 +194,7 @@ loner_settled(struct loner *self)
     loner_spawns(self);
 }
 
-/* Positive: so many are to be spawned; 0: ends; negative: sleeps as well. */
+/* Positive: so many are to be spawned in all; 0: ends; negative: sleeps as well. */
 static void
 sleep_ended(struct rgm_actor *self, struct rgm_request *request)
 {
@@ -207,7 +208,7 @@ loner_note(struct loner *self, struct note *note)
     if (note->value == 0) {
         rgm_stop(self);
     } else if (note->value > 0) {
-        self->left = (unsigned)note->value;
+        self->wanted = (unsigned)note->value;
     } else {
         rgm_sleep_for(&self->sleep, rgm_here(self), 3600 * RGM_NS_PER_S);
         rgm_ask_request(&self->actor, &self->sleep.request, sleep_ended);
@@ -306,8 +307,7 @@ spawn_plainly(struct book *book, struct rgm_actor *self, uint32_t worker)
 {
     struct patron *patron = (struct patron *)(void *)self;
     struct rgm_address address;
-    int status =
-        rgm_spawn_on(patron, worker, &loner_behaviour, book, &address);
+    int status = rgm_spawn_on(patron, worker, &loner_behaviour, book, &address);
 
     atomic_store(&book->spawn_status, status);
     rgi_check(status == 0 || status == -EPIPE || status == -ENOMEM);
@@ -323,10 +323,9 @@ spawn_child(struct book *book, struct rgm_actor *self, uint32_t worker)
     struct patron *patron = (struct patron *)(void *)self;
     struct rgm_address address;
 
-    rgi_check(rgm_spawn_child(patron, worker, &loner_behaviour, book,
-                              &patron->down,
-                              RGM_REPLY(patron, rgm_down, patron_down),
-                              &address) == 0);
+    rgi_check(rgm_spawn_child(
+                  patron, worker, &loner_behaviour, book, &patron->down,
+                  RGM_REPLY(patron, rgm_down, patron_down), &address) == 0);
     atomic_fetch_add(&book->spawned, 1);
 }
 
@@ -380,19 +379,15 @@ patron_asks(struct book *book, struct rgm_address patron)
 static void
 members_come(struct book *book, unsigned count)
 {
-    unsigned before = 0, now;
+    unsigned wanted = atomic_load(&book->members) + count, now;
 
-    for (unsigned i = 0; i < PLACES_MAX; i++)
-        before += atomic_load(&book->pooled[i]);
-    tell(book, loner_of(book), (long)count);
     do {
+        tell(book, loner_of(book), (long)wanted); /* once more: -EAGAIN */
+        sched_yield();
         now = 0;
         for (unsigned i = 0; i < PLACES_MAX; i++)
             now += atomic_load(&book->pooled[i]);
-        if (now < before + count)
-            tell(book, loner_of(book), (long)(before + count - now));
-        sched_yield();
-    } while (now < before + count);
+    } while (now < wanted);
 }
 
 /* -------------------------------------------------------------------- cases */
@@ -628,13 +623,16 @@ static void
 a_supervisor_starts_it_again(void)
 {
     struct book book;
-    struct rgm_child children[2] = {
-        {.name = "loner", .behaviour = &loner_behaviour, .argument = &book,
-         .worker = RGM_OWN_THREAD},
-        {.name = "member", .behaviour = &member_behaviour, .argument = &book,
-         .worker = 0}};
-    struct rgm_supervisor_options options = {
-        .strategy = RGM_ONE_FOR_ONE, RGM_CHILDREN(children)};
+    struct rgm_child children[2] = {{.name = "loner",
+                                     .behaviour = &loner_behaviour,
+                                     .argument = &book,
+                                     .worker = RGM_OWN_THREAD},
+                                    {.name = "member",
+                                     .behaviour = &member_behaviour,
+                                     .argument = &book,
+                                     .worker = 0}};
+    struct rgm_supervisor_options options = {.strategy = RGM_ONE_FOR_ONE,
+                                             RGM_CHILDREN(children)};
     struct rgm_task *task;
     struct rgm_end end;
 
@@ -707,9 +705,8 @@ a_task_with_a_thread_is_joined_and_stopped_from_outside(void)
 static void
 a_forced_end_takes_it_along(void)
 {
-    struct rgm_stop_options options = {.timeout_ns = 1,
-                                       .linger_ns = RGM_NS_PER_MS,
-                                       .grace_ns = RGM_NEVER};
+    struct rgm_stop_options options = {
+        .timeout_ns = 1, .linger_ns = RGM_NS_PER_MS, .grace_ns = RGM_NEVER};
     struct rgm_stop_report report;
     struct rgm_address patron;
     struct book book;
@@ -722,8 +719,7 @@ a_forced_end_takes_it_along(void)
     rgi_check(rgm_runtime_stop_and_wait(book.runtime, &options, &report) ==
               (report.forced ? -ETIMEDOUT : 0));
     rgi_check(atomic_load(&book.stopped) == 1);
-    rgi_check(atomic_load(&fake_plan.opened) ==
-              atomic_load(&fake_plan.closed));
+    rgi_check(atomic_load(&fake_plan.opened) == atomic_load(&fake_plan.closed));
     rig_destroy(book.runtime);
 }
 
@@ -744,8 +740,7 @@ all_of_it_at_once(void)
 
             tell(&book, patrons[i % 4], 1);
             if (i % 4 == 1)
-                rgi_check(rgm_runtime_resize(book.runtime, 2 + round % 2) ==
-                          0);
+                rgi_check(rgm_runtime_resize(book.runtime, 2 + round % 2) == 0);
             await_count(&book.answered, answered + 1);
             if (atomic_load(&book.spawned) > 3) {
                 await_count(&book.started, atomic_load(&book.spawned));

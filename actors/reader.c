@@ -273,6 +273,10 @@ keep(struct rgi_input *input, struct rgm_read_pooled *read)
     int status = rgm_status(read);
     bool wished = input->unwanted || input->half.life != RGI_HALF_OPEN;
 
+    if (input->half.ended != 0) { /* spoilt while it was out */
+        rgi_assert(rgm_lease_drop(&read->lease) == 0);
+        return;
+    }
     if (status == 0 && read->count > 0)
         piece_add(input, read);
     else if (status == 0)

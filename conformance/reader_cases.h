@@ -22,6 +22,7 @@
     X(suite, srd_21_nothing_is_held_between_reads)                             \
     X(suite, srd_22_exact_receives_and_looks_ahead)                            \
     X(suite, srd_22_lost_bytes_end_the_input_alone)                            \
+    X(suite, srd_22_what_comes_after_lost_bytes_is_handed_to_nobody)           \
     X(suite, window_is_filled_and_no_further)                                  \
     X(suite, forgotten_readers_give_their_slots_back)                          \
     X(suite, stop_of_the_opener_ends_the_input)
