@@ -56,9 +56,9 @@ full  pool-lend-two          leases pool clean      -DSLOTS=2 -DLEND
 full  shards-thrice          actors shards clean   -DMOVES=3
 quick inbox-forward-patient  mailbox inbox clean/0    -DRETIRE -DFORWARD -DPATIENT
 quick inbox-shutdown         mailbox inbox clean/0
-quick inbox-outside          mailbox inbox clean/0    -DOUTSIDE
+full  inbox-outside          mailbox inbox clean/0    -DOUTSIDE
 quick inbox-outside-level    mailbox inbox clean/0    -DOUTSIDE -DLEVEL
-quick spawn-one-slot         actors spawn clean/13  -DNSLOT=1 -DNGEN=3 -DLENDS=4 -DSPAWNS=3
+full  spawn-one-slot         actors spawn clean/13  -DNSLOT=1 -DNGEN=3 -DLENDS=4 -DSPAWNS=3
 quick spawn-shutdown         actors spawn clean/13  -DSHUTDOWN
 quick ask-all                actors ask clean/2    -DCLOSING -DTOKENS -DSECOND
 quick ask-loops              actors ask clean/2    -DCLOSING -DMAXFWD=3

@@ -45,7 +45,7 @@ for kind in shared static; do
     [ $kind = shared ] || option=OFF
     quietly cmake -S . -B "$tree" -G Ninja -DBUILD_SHARED_LIBS=$option \
         -DRINGMAIL_BUILD_TESTS=OFF -DRINGMAIL_BUILD_PROGRAMS=OFF \
-        -DRINGMAIL_BUILD_CONFORMANCE=ON
+        -DRINGMAIL_BUILD_CONFORMANCE=ON -DCMAKE_BUILD_TYPE=Debug
     quietly cmake --build "$tree" -j "$jobs"
     quietly cmake --install "$tree" --prefix "$place/first-$kind"
     mv "$place/first-$kind" "$place/$kind"
