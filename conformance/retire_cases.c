@@ -337,7 +337,7 @@ ask_job(struct puppet *puppet, void *argument)
  * find out by itself whose the handle is; it refuses. By way of a thread that
  * names the owner it goes there. */
 void
-opl_11_a_handle_goes_to_its_runtime(struct stage *stage)
+handle_of_another_runtime_is_refused(struct stage *stage)
 {
     struct stage other = {.class = stage->class};
     struct job_step step = {.track = {0, 0}};
