@@ -113,7 +113,7 @@ class Run:
         return not self.only or workload in self.only
 
     def command(self, word):
-        return os.path.join(self.bin, word[1:]) if word[0] == "@" else word
+        return os.path.join(self.bin, word[1:]) if word.startswith("@") else word
 
     def present(self, word, what):
         if shutil.which(self.command(word)):
