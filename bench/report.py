@@ -160,7 +160,7 @@ def plot_rows(judged):
     """Distance to the bound: below 1 is good, whatever the ratio's sense."""
     for one in judged:
         goal = one["floor"] if one["floor"] is not None else one["full"]
-        if goal is None:
+        if not goal:  # none, or nothing to be a share of
             continue
         values = (one["median"], one["low"], one["high"])
         if one["better"] == ">=":
