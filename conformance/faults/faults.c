@@ -262,29 +262,41 @@ pass(struct rgm_turn *fresh, struct rgm_turn *turn)
     return holds;
 }
 
+/* What is held back goes on with whatever comes after it: another answer, the
+ * bell, a deadline. A look that waits for nothing and finds nothing, as a worker
+ * has that spins, is none of these. */
 static int
 post_wait(struct rgm_provider *provider, uint64_t deadline_ns,
           struct rgm_turn *turn)
 {
+    struct rgm_turn held = mine->held;
+    struct rgm_turn came = {0};
     bool holds;
     int status;
 
+    mine->held = (struct rgm_turn){0};
     if (mine->done.first != NULL)
         deadline_ns = 0;
     if (fault->sleeps_through && deadline_ns != 0)
         deadline_ns = RGM_NEVER;
-    splice(turn, &mine->held);
     do {
         struct rgm_turn fresh = {0};
 
         if (fault->cancel_wins)
             look_for_cancels();
         status = mine->real->wait(provider, deadline_ns, &fresh);
-        holds = pass(&fresh, turn);
+        holds = pass(&fresh, &came);
         turn->rang = turn->rang || (fresh.rang && !fault->is_deaf);
         holds = holds || (fault->is_deaf && fresh.rang);
-    } while (holds && status == 0 && deadline_ns != 0 && turn->first == NULL &&
+    } while (holds && status == 0 && deadline_ns != 0 && came.first == NULL &&
              !turn->rang && mine->real->now(provider) < deadline_ns);
+    if (came.first != NULL || turn->rang || deadline_ns != 0) {
+        splice(turn, &held);
+    } else {
+        splice(&held, &mine->held);
+        mine->held = held;
+    }
+    splice(turn, &came);
     splice(turn, &mine->done);
     return status;
 }
