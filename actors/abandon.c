@@ -79,16 +79,23 @@ move_to_janitor(struct rgm_actor *self, struct rgm_request *request,
 }
 
 static int
+may_give_up(const struct rgm_actor *self, const struct rgm_request *request)
+{
+    if (self->worker->is_guest ||
+        request->asker_flags & (RGI_ASKED_ORDERED | RGI_ASKED_GATHERED))
+        return -EINVAL;
+    return rgi_request_is_home(request) ? -EALREADY : 0;
+}
+
+static int
 give_up(struct rgm_actor *self, struct rgm_request *request,
         rgm_answer_function *release)
 {
     struct rgm_worker *worker = self->worker;
+    int status = may_give_up(self, request);
 
-    if (worker->is_guest ||
-        request->asker_flags & (RGI_ASKED_ORDERED | RGI_ASKED_GATHERED))
-        return -EINVAL;
-    if (rgi_request_is_home(request))
-        return -EALREADY;
+    if (status != 0)
+        return status;
     move_to_janitor(self, request, release);
     if (worker->draining)
         rgi_requests_cancel(worker, &worker->janitor.scope);
@@ -111,15 +118,46 @@ rgm_abandon_request_to(struct rgm_actor *self, struct rgm_request *request,
     return status;
 }
 
-int
-rgm_abandon_request(struct rgm_actor *self, struct rgm_request *request)
+static bool
+is_released_by_type(const struct rgm_request *request)
 {
     const struct rgm_message_type *type = request->message.type;
 
-    if (type == NULL || type->kind == RGM_KIND_MESSAGE ||
-        type->returned == NULL)
+    return type != NULL && type->kind != RGM_KIND_MESSAGE &&
+           type->returned != NULL;
+}
+
+int
+rgm_abandon_request(struct rgm_actor *self, struct rgm_request *request)
+{
+    if (!is_released_by_type(request))
         return -EINVAL;
     return rgm_abandon_request_to(self, request, release_by_type);
+}
+
+/* Cancelled first: of a timeout both are still together. What comes home of it
+ * stands in this actor's line, and is told to whom it is moved to. */
+int
+rgm_leave_request_to(struct rgm_actor *self, struct rgm_request *request,
+                     rgm_answer_function *release)
+{
+    int status;
+
+    rgi_assert(rgi_is_owner(self->worker));
+    status = may_give_up(self, request);
+    if (status != 0)
+        return status;
+    if (!rgi_is_cleanup(&request->message))
+        rgm_cancel_request(self, request);
+    return rgm_abandon_request_to(self, request, release);
+}
+
+int
+rgm_leave_request(struct rgm_actor *self, struct rgm_request *request)
+{
+    if (!is_released_by_type(request))
+        return -EINVAL;
+    return rgm_leave_request_to(self, request, release_by_type);
 }
 
 /* ---- timeouts ---- */

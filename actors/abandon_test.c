@@ -162,7 +162,7 @@ stop_when_released(struct robot *self, struct note *note)
     struct play *play = test_of(self);
 
     (void)note;
-    if (play->released == 0)
+    if (play->released == 0 || play->answers < play->expected)
         (void)robot_send(self, rgm_self(self), 0);
     else
         rgm_stop(self);
@@ -214,6 +214,44 @@ opl_05_what_was_given_up_does_not_keep_a_runtime_from_its_end(void)
     }
 }
 
+/* ---------------------------------------------------------------------- left */
+
+/* Whoever keeps it does not answer: it is fetched. */
+static void
+leave_the_kept(struct robot *self)
+{
+    struct play *play = test_of(self);
+    struct errand *errand = errand_take(&self->actor, 0);
+
+    spawn_runner(self, play);
+    errand->play = play;
+    rgm_request_to(&errand->request, play->to);
+    rgi_check(rgm_leave(self, errand) == -EALREADY);
+    rgm_ask(self, errand, RGM_REPLY(robot, errand, never_told));
+    rgi_check(rgm_leave(self, errand) == 0);
+    rgi_check(self->actor.out_count == 0 && play->released == 0);
+    rgi_check(robot_send(self, rgm_self(self), 0) == 0);
+}
+
+static void
+what_is_left_is_fetched_and_released_once(void)
+{
+    for (uint32_t workers = 1; workers <= 2; workers++) {
+        struct play play = {.released = 0};
+        struct script root = {.started = leave_the_kept,
+                              .note = stop_when_released,
+                              .test = &play};
+        struct rgm_runtime_options options = {.workers = workers,
+                                              .provider = &fake_class};
+
+        fake_reset();
+        now_playing = &play;
+        rig_run_with(&options, &root);
+        rgi_check(play.released == 1 && play.on_owner);
+        rgi_check(play.released_status == -ECANCELED);
+    }
+}
+
 /* --------------------------------------------------------------- and refused */
 
 RGM_ANSWER(robot, question, refused_answer);
@@ -240,6 +278,7 @@ abandon_in_vain(struct robot *self)
     question_prepare(&self->question, robot_spawn(self, &play->asked));
     rgm_ask(self, &self->question, RGM_REPLY(robot, question, refused_answer));
     rgi_check(rgm_abandon(self, &self->question) == -EINVAL);
+    rgi_check(rgm_leave(self, &self->question) == -EINVAL);
     rgi_check(self->actor.out_count == 1);
 }
 
@@ -488,6 +527,33 @@ clk_12_abandoning_the_wrapper_abandons_both_sides(void)
 }
 
 static void
+leave_the_wrapper(struct robot *self)
+{
+    struct play *play = test_of(self);
+
+    start_with_timeout(self);
+    rgi_check(rgm_leave_to(self, &play->timeout,
+                           RGM_RELEASE_BY(rgm_timeout, timeout_release)) == 0);
+    rgi_check(robot_send(self, rgm_self(self), 0) == 0);
+}
+
+/* What it waits for would not end by itself. */
+static void
+leaving_the_wrapper_cancels_what_it_waits_for(void)
+{
+    struct play play = {.duration_ns = RGM_NEVER / 2, .expected = 1};
+    struct script root = {.started = leave_the_wrapper,
+                          .note = stop_when_released,
+                          .test = &play};
+
+    fake_reset();
+    now_playing = &play;
+    rig_run(1, &root);
+    rgi_check(play.answers == 1 && play.released == 1);
+    rgi_check(play.released_status == -ECANCELED);
+}
+
+static void
 cancel_the_wrapper(struct robot *self)
 {
     struct play *play = test_of(self);
@@ -508,6 +574,8 @@ a_cancel_of_the_wrapper_is_one_of_the_request(void)
 #define CASES(X)                                                               \
     X(abandon, opl_04_an_abandoned_record_is_released_once_when_it_is_home)    \
     X(abandon, opl_05_what_was_given_up_does_not_keep_a_runtime_from_its_end)  \
+    X(abandon, what_is_left_is_fetched_and_released_once)                      \
+    X(abandon, leaving_the_wrapper_cancels_what_it_waits_for)                  \
     X(abandon, a_record_that_nobody_may_release_is_not_given_up)               \
     X(abandon, one_that_is_home_and_not_told_yet_is_given_up_all_the_same)     \
     X(abandon, clk_11_a_timeout_abandons_and_neither_cancels_nor_waits)        \

@@ -551,15 +551,13 @@ line_leave(struct puppet *puppet, void *argument)
                                       &line->looks.op.request,
                                       &line->reads.op.request};
 
-    rgm_cancel_request(&puppet->actor, &line->looks.op.request);
-    rgm_cancel_request(&puppet->actor, &line->reads.op.request);
     for (int i = 0; i < 4; i++)
-        rgi_check(rgm_abandon_request_to(&puppet->actor, given_up[i],
-                                         line_release) == 0);
+        rgi_check(rgm_leave_request_to(&puppet->actor, given_up[i],
+                                       line_release) == 0);
 }
 
-/* Nobody waits for any of them. What was cancelled is released at once, in line
- * as it is; the writes are when they are done. */
+/* Nobody waits for any of them. The reads are told to stop and released at once,
+ * in line as they are; the writes are when they are done. */
 void
 urg_28_given_up_in_line_a_write_is_carried_out(struct stage *stage)
 {
@@ -585,6 +583,71 @@ urg_28_given_up_in_line_a_write_is_carried_out(struct stage *stage)
     rgi_check(stage_close_stream(stage, &line.near) == 0);
     peer_close(line.peer);
     scratch_close(stage, &line.scratch);
+}
+
+static void
+ask_to_leave(struct puppet *puppet, void *argument)
+{
+    rgm_ask_request(&puppet->actor, argument, line_release);
+}
+
+static void
+leave(struct puppet *puppet, void *argument)
+{
+    rgi_check(rgm_leave_request_to(&puppet->actor, argument, line_release) ==
+              0);
+}
+
+/* In the kernel, what is left is told to stop: nothing ever comes. */
+static void
+left_is_cancelled(struct stage *stage, struct rgm_request *request)
+{
+    struct rgm_counters before, after;
+
+    __atomic_store_n(&let_go, 0, __ATOMIC_RELEASE);
+    stage_do(stage, ask_to_leave, request);
+    before = stage_counters(stage);
+    rgi_check(before.in_flight == 1);
+    stage_do(stage, leave, request);
+    while (__atomic_load_n(&let_go, __ATOMIC_ACQUIRE) == 0)
+        (void)stage_counters(stage);
+    rgi_check(request->message.status == -ECANCELED);
+    after = stage_counters(stage);
+    rgi_check(after.entries_submitted == before.entries_submitted + 1);
+    rgi_check(after.in_flight == 0);
+}
+
+void
+urg_28_a_read_that_is_left_is_cancelled(struct stage *stage)
+{
+    struct rgm_stream near;
+    struct rgm_read read;
+    char byte;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgm_stream_read(&read, &near, &byte, 1);
+    left_is_cancelled(stage, &read.request);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+}
+
+void
+urg_19_a_wait_that_is_left_is_cancelled(struct stage *stage)
+{
+    struct rgm_stream near;
+    struct rgm_await await;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgm_socket_await(&await, &near.socket, RGM_READABLE);
+    left_is_cancelled(stage, &await.request);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
 }
 
 /* Its asker is stopped, and its worker stops: the rest is cancelled, it is not. */

@@ -17,6 +17,8 @@
     X(suite, urg_26_two_places_and_four_operations)                            \
     X(suite, urg_28_registered_writes_are_carried_out)                         \
     X(suite, urg_28_given_up_in_line_a_write_is_carried_out)                   \
+    X(suite, urg_28_a_read_that_is_left_is_cancelled)                          \
+    X(suite, urg_19_a_wait_that_is_left_is_cancelled)                          \
     X(suite, urg_28_writes_in_line_outlive_asker_and_worker)                   \
     X(suite, urg_27_more_cancels_than_entries)                                 \
     X(suite, waiting_reads_allocate_nothing)                                   \

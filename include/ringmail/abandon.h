@@ -11,6 +11,11 @@
  * home it is released, once, on the asker's worker. A worker that drains
  * cancels what was given up, except clean-up, and waits for it.
  *
+ * Who has no use either for what was begun leaves it instead: it is given up and
+ * asked to stop, in one call, so that its memory comes home early. A write or a
+ * sync that goes to its end (`to_the_end`), and clean-up, are carried out all
+ * the same.
+ *
  * Who may release it is said by its type (RGM_REQUEST_RELEASED) or in the call.
  *
  * A timeout is made of that: a request that is given up when its time is over.
@@ -83,6 +88,27 @@ RGM_API RGM_MUST_USE int rgm_abandon_request(struct rgm_actor *self,
 RGM_API RGM_MUST_USE int rgm_abandon_request_to(struct rgm_actor *self,
                                                 struct rgm_request *request,
                                                 rgm_answer_function *release);
+
+/*
+ * Leave a request of one's own that is out: give it up, and cancel it wherever
+ * it has got to. Of a timeout, both that and what it waits for.
+ *
+ * Returns: as rgm_abandon; on an error it is not cancelled either.
+ */
+#define rgm_leave(self, record)                                               \
+    rgm_leave_request(&(self)->actor, &(record)->request)
+RGM_API RGM_MUST_USE int rgm_leave_request(struct rgm_actor *self,
+                                           struct rgm_request *request);
+
+/* The same for one of any type; `by` names the function. */
+#define rgm_leave_to(self_, record_, by)                                      \
+    rgm_leave_request_to(&(self_)->actor,                                     \
+                         (RGM_SAME_TYPE((record_), (by).record),              \
+                          &(record_)->request),                               \
+                         (by).function)
+RGM_API RGM_MUST_USE int rgm_leave_request_to(struct rgm_actor *self,
+                                              struct rgm_request *request,
+                                              rgm_answer_function *release);
 
 /*
  * A request with a timeout, as a request of its own:
