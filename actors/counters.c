@@ -57,6 +57,8 @@ rgi_counters_publish(struct rgm_worker *worker)
     rgi_gauge(worker, overflows, provider->overflows);
     rgi_gauge(worker, pool_waits, provider->pool_waits);
     rgi_gauge(worker, pool_recalls, provider->pool_recalls);
+    rgi_gauge(worker, zero_copies, provider->zero_copies);
+    rgi_gauge(worker, zero_copies_copied, provider->zero_copies_copied);
 }
 
 static void

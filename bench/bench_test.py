@@ -27,6 +27,11 @@ WRITES = [f"{mode}.{what}" for mode in
           ("ready_request", "ready_writer", "ready_borrowed",
            "stalled_request", "stalled_writer", "pipelined_writer")
           for what in ("ns", "syscalls", "allocations", "wakes")]
+ZERO_COPY = [f"{how}_{size}.{part}"
+             for how, parts in (("plain", ("ns", "cpu_ns")),
+                                ("zero_copy", ("ns", "cpu_ns", "copied")))
+             for size in ("4k", "64k") for part in parts]
+
 
 # Suite, test, program, and the series it must print. A suite that begins with a
 # provider's name says where the test ran.
@@ -48,6 +53,8 @@ CASES = [
      ["bench_writes", "20", "ring"], ["ring_" + one for one in WRITES]),
     ("threads_bench", "ben_04_ready_stalled_and_pipelined_writes",
      ["bench_writes", "20", "threads"], ["threads_" + one for one in WRITES]),
+    ("ring_bench", "zcp_05_copies_made_after_all_are_told_beside_time_and_cpu",
+     ["bench_zero_copy", "40"], ZERO_COPY),
     ("bench", "ben_06_operation_cost_and_queueing_delay",
      ["bench_loop", "10", "50"],
      ["cost.p50_ns", "cost.p99_ns", "cost.max_ns", "delay.p50_ns",

@@ -63,6 +63,7 @@ STEPS = [
     Step("W9", "bulk", ["@bench_w9", "stream", "60", "20"]),
     Step("HOLD", "copies and receives", ["@bench_buffers", "200"]),
     Step("OUT", "output, its calls and wakes", ["@bench_writes", "2000"]),
+    Step("ZERO", "sends without a copy, loopback", ["@bench_zero_copy", "4000"]),
     Step("LEASE", "buffers, here and across", ["@bench_leases", "200000"]),
     Step("MOVE", "kv, keys that move to other workers",
          ["@bench_reshard", "20000", "@ringmail-kv", "--port", "0",

@@ -185,10 +185,16 @@ void rgi_fixed_init(struct rgi_fixed *fixed, uint32_t files_max);
 
 /* --------------------------------------------------------------- zero copy */
 
+/* A send's wish to be told whether its bytes were copied, and the bit that says
+ * so; io_uring.h has them since Linux 6.2. */
+#define RGI_SEND_TELLS_USAGE UINT16_C(8)
+#define RGI_SEND_WAS_COPIED (UINT32_C(1) << 31)
+
 /* What the kernel has not let go of, though its sends were answered. */
 struct rgi_notices {
     uint32_t max;
     uint32_t out;          /* spare ones apart */
+    bool silent;           /* the kernel does not say what it has copied */
     struct rgm_link over;  /* to be dropped when nothing is reaped */
     struct rgm_link spare;
 };
@@ -361,8 +367,12 @@ struct rgm_operation *
 rgi_notice_result(struct rgi_ring_provider *p,
                   const struct rgi_completion *completion);
 
+/* The flags of such an entry: what the kernel is to tell in the end. */
+uint16_t rgi_notice_asks(const struct rgi_ring_provider *p);
+
 /* Whether that is an answer to doing without a copy, and not to the write. */
-bool rgi_notice_copies(struct rgi_task *task, int result);
+bool rgi_notice_copies(struct rgi_ring_provider *p, struct rgi_task *task,
+                       int result);
 
 /* Drops what the kernel has let go of. Release functions run. */
 void rgi_notices_drop(struct rgi_ring_provider *p);

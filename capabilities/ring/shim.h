@@ -43,6 +43,7 @@ static struct {
     bool changes_promise; /* changed completions say that more follows */
     uint64_t first_zero_copy; /* the identity of the first such entry */
     bool keeps_notices; /* notifications of the kernel's do not get through */
+    int notice_result;  /* what those say that do get through; 0: what they said */
     uint64_t kept[64];  /* their identities */
     unsigned kept_count;
     unsigned enrolled[64];  /* registrations asked for, by opcode */
@@ -115,6 +116,8 @@ shim_patch(struct rgi_ring *ring)
         struct io_uring_cqe *cqe = &cq->cqes[i & cq->ring_mask];
 
         shim_keep(cqe);
+        if (cqe->flags & IORING_CQE_F_NOTIF && shim.notice_result != 0)
+            cqe->res = shim.notice_result;
         for (unsigned c = 0; c < shim.changed_count; c++) {
             if (shim.changed[c].identity != cqe->user_data)
                 continue;

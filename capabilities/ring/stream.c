@@ -422,6 +422,7 @@ write_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
         task->no_copy = rgi_notice_begin(p, operation);
         entry->opcode =
             task->no_copy ? IORING_OP_SEND_ZC : IORING_OP_SEND;
+        entry->ioprio = task->no_copy ? rgi_notice_asks(p) : 0;
         entry->addr = (uint64_t)(uintptr_t)pieces.first->data;
         entry->len =
             (uint32_t)(length_bytes < TRANSFER_MAX_BYTES ? length_bytes
@@ -443,13 +444,12 @@ write_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     struct rgm_write *write = rgi_write_of(operation);
     struct rgi_task *task = rgi_task_of(operation);
 
-    (void)p;
     (void)flags;
     if (result > 0)
         return rgi_write_advance(write, &task->place, (size_t)result)
                    ? 0
                    : RGI_STEP_ATTEMPT;
-    if (task->no_copy && rgi_notice_copies(task, result))
+    if (task->no_copy && rgi_notice_copies(p, task, result))
         return RGI_STEP_ATTEMPT;
     switch (result) {
     case 0: /* not what a socket does; and it would be asked for ever */

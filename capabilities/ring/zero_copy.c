@@ -14,6 +14,10 @@
  * 3. The second one ends it. The view is dropped when nothing is reaped any more
  *    and the wait is about to return, for a release function may do anything.
  *
+ * The second completion also says whether the kernel has copied the bytes after
+ * all, as it does on loopback; both are counted. A kernel that cannot say so (before
+ * 6.2) refuses to be asked, and is not asked again: nothing is counted as copied.
+ *
  * Notices are bounded: without one the attempt is an ordinary one, which copies.
  * So it is where the socket cannot (Unix), from then on, and where memory cannot
  * be locked, for this write.
@@ -86,6 +90,23 @@ rgi_notice_identity(const struct rgi_notice *notice, uint32_t serial)
     return rgi_identity_of(notice, serial) | RGI_IDENTITY_MONITOR;
 }
 
+uint16_t
+rgi_notice_asks(const struct rgi_ring_provider *p)
+{
+    return p->notices.silent ? 0 : RGI_SEND_TELLS_USAGE;
+}
+
+static void
+count_let_go(struct rgi_ring_provider *p,
+             const struct rgi_completion *completion)
+{
+    uint32_t usage = (uint32_t)completion->result;
+
+    p->head.zero_copies++;
+    if (!p->notices.silent && (usage & RGI_SEND_WAS_COPIED))
+        p->head.zero_copies_copied++;
+}
+
 struct rgm_operation *
 rgi_notice_result(struct rgi_ring_provider *p,
                   const struct rgi_completion *completion)
@@ -95,6 +116,8 @@ rgi_notice_result(struct rgi_ring_provider *p,
     struct rgm_operation *operation = notice->operation;
 
     notice->operation = NULL;
+    if (completion->flags & IORING_CQE_F_NOTIF)
+        count_let_go(p, completion);
     if (operation != NULL)
         rgi_task_of(operation)->noticed = false;
     if (!(completion->flags & IORING_CQE_F_MORE))
@@ -103,9 +126,12 @@ rgi_notice_result(struct rgi_ring_provider *p,
 }
 
 bool
-rgi_notice_copies(struct rgi_task *task, int result)
+rgi_notice_copies(struct rgi_ring_provider *p, struct rgi_task *task,
+                  int result)
 {
-    if (result == -EOPNOTSUPP)
+    if (result == -EINVAL && !p->notices.silent)
+        p->notices.silent = true;
+    else if (result == -EOPNOTSUPP)
         task->channel->copies = true;
     else if (result == -ENOMEM || result == -ENOBUFS)
         task->copies = true;

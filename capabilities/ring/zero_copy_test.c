@@ -254,6 +254,52 @@ what_cannot_do_without_copies_copies(void)
     play_close(&play);
 }
 
+/* What the kernel says at the end: it has copied, it has not. */
+static void
+zcp_05_what_was_copied_after_all_is_counted(void)
+{
+    static const int says[] = {1, INT32_MIN, INT32_MIN}; /* any other; copied */
+    struct play play;
+
+    play_open(&play, 0);
+    shim.keeps_notices = false;
+    for (unsigned i = 0; i < 3; i++) {
+        shim.notice_result = says[i];
+        prepare(&play, "abcd", 4);
+        rgi_check(world_do(&play.world, &play.write.operation) == 0);
+        rgi_check(shim.last[IORING_OP_SEND_ZC].ioprio ==
+                  RGI_SEND_TELLS_USAGE);
+        expect(&play, "abcd", 4);
+        while (released < i + 1)
+            world_settle(&play.world);
+        rgi_check(play.world.provider->zero_copies == i + 1);
+        rgi_check(play.world.provider->zero_copies_copied == i);
+    }
+    play_close(&play);
+}
+
+/* Asked once more in its old form, the send is made. */
+static void
+kernel_that_cannot_say_so_is_not_asked(void)
+{
+    struct play play;
+
+    play_open(&play, 0);
+    shim_expect(IORING_OP_SEND_ZC, -EINVAL, 1);
+    shim.keeps_notices = false;
+    shim.notice_result = INT32_MIN; /* of no meaning then */
+    prepare(&play, "abcd", 4);
+    rgi_check(world_do(&play.world, &play.write.operation) == 0);
+    rgi_check(shim.seen[IORING_OP_SEND_ZC] == 2);
+    rgi_check(shim.last[IORING_OP_SEND_ZC].ioprio == 0);
+    expect(&play, "abcd", 4);
+    while (released == 0)
+        world_settle(&play.world);
+    rgi_check(play.world.provider->zero_copies == 1);
+    rgi_check(play.world.provider->zero_copies_copied == 0);
+    play_close(&play);
+}
+
 static void
 close_waits_for_what_is_held(void)
 {
@@ -277,6 +323,8 @@ close_waits_for_what_is_held(void)
     X(ring_zero_copy, zcp_03_cancelled_write_holds_what_went_out)              \
     X(ring_zero_copy, swr_23_finished_owners_are_bounded)                      \
     X(ring_zero_copy, what_cannot_do_without_copies_copies)                    \
+    X(ring_zero_copy, zcp_05_what_was_copied_after_all_is_counted)             \
+    X(ring_zero_copy, kernel_that_cannot_say_so_is_not_asked)                  \
     X(ring_zero_copy, close_waits_for_what_is_held)
 
 RGI_CASES(CASES)

@@ -45,6 +45,8 @@
     X(read_pools, "pools made for reads that name none")                      \
     X(acquire_waits, "acquires that waited for a pool slot")                  \
     X(pool_recalls, "times lent slots were taken back for others")            \
+    X(zero_copies, "sends from where the bytes were that the kernel let go of") \
+    X(zero_copies_copied, "of those, copied by the kernel after all")         \
     X(storage_reads, "reads of files that brought something or their end")    \
     X(storage_read_bytes, "bytes read from files")                            \
     X(storage_writes, "writes to files")                                      \

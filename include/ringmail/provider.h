@@ -211,6 +211,8 @@ struct rgm_provider {
     uint64_t overflows; /* completions that went through an overflow list */
     uint64_t pool_waits;
     uint64_t pool_recalls; /* lent slots taken back because others waited */
+    uint64_t zero_copies; /* sends without a copy that the kernel let go of */
+    uint64_t zero_copies_copied; /* of those, copied by it after all */
     uint64_t bell_rearms;
     uint32_t in_flight; /* submitted and not completed */
     uint32_t waiting;   /* of those, not yet started for want of room */

@@ -306,7 +306,8 @@ RGM_API void rgm_stream_write_view(struct rgm_write *write,
  * them before the last view is gone, as ever. A ring holds so many sends at most
  * (zero_copy_max); beyond that, without a view, with several pieces, and on other
  * providers the bytes are copied. A worker that ends waits a second for what it
- * still holds; after that the bytes are never released.
+ * still holds; after that the bytes are never released. Some devices, and loopback,
+ * copy all the same: zero_copies_copied (counters.h) says how many were.
  */
 
 /* Prepare: no more output (half-close); reading goes on. Twice is fine.
