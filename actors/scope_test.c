@@ -7,9 +7,13 @@
  * that is cancelled.
  */
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <ringmail/deadline.h>
 #include <ringmail/scope.h>
@@ -18,6 +22,37 @@
 
 #define WAITERS 4
 
+/*
+ * Counts rounds. Who waits for one looks for a while, so that the two threads
+ * meet when there are CPUs for both, and then sleeps: where there are none, a
+ * yield would cost each round a slice of everybody else's.
+ */
+struct tally {
+    _Atomic uint32_t count, sleepers;
+};
+
+static void
+tally_add(struct tally *tally)
+{
+    atomic_fetch_add(&tally->count, 1);
+    if (atomic_load(&tally->sleepers) > 0)
+        syscall(SYS_futex, &tally->count, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+static void
+tally_await(struct tally *tally, uint32_t round)
+{
+    uint32_t count;
+
+    for (unsigned looks = 0; looks < 2000; looks++)
+        if (atomic_load(&tally->count) >= round)
+            return;
+    atomic_fetch_add(&tally->sleepers, 1);
+    while ((count = atomic_load(&tally->count)) < round)
+        syscall(SYS_futex, &tally->count, FUTEX_WAIT_PRIVATE, count, NULL);
+    atomic_fetch_sub(&tally->sleepers, 1);
+}
+
 struct play {
     struct rgm_scope root, middle, leaf, beside;
     struct rgm_scope_close close;
@@ -25,6 +60,7 @@ struct play {
     int told[WAITERS]; /* 1: still waits */
     struct script asked;
     struct rgm_address to;
+    struct tally set;
     atomic_uint stage;
     unsigned answers, firsts, rounds;
     int closed;
@@ -300,10 +336,9 @@ cancel_it(void *argument)
 {
     struct play *play = argument;
 
-    while (atomic_load(&play->stage) == 0)
-        ;
+    tally_await(&play->set, 1);
     if (rgm_scope_cancel(&play->root) == 1)
-        atomic_fetch_add(&play->stage, 100);
+        atomic_fetch_add(&play->stage, 1);
     rgi_check(rgm_scope_is_cancelled(&play->root));
     return NULL;
 }
@@ -331,7 +366,7 @@ wait_for_threads(struct robot *self)
     rgm_in_scope(&play->waiters[0], &play->root);
     rgm_ask(self, &play->waiters[0],
             RGM_REPLY(robot, rgm_sleep, told_by_a_thread));
-    atomic_store(&play->stage, 1);
+    tally_add(&play->set);
 }
 
 static void
@@ -348,7 +383,7 @@ can_01_the_first_of_eight_threads_is_told_so(void)
         play_run(&play, 1, wait_for_threads, NULL);
         for (int i = 0; i < 8; i++)
             pthread_join(threads[i], NULL);
-        rgi_check(atomic_load(&play.stage) == 101 && play.answers == 1);
+        rgi_check(atomic_load(&play.stage) == 1 && play.answers == 1);
     }
 }
 
@@ -357,8 +392,8 @@ struct race {
     struct rgm_scope scope;
     struct rgm_scope_close close;
     struct rgm_sleep sleep;
-    atomic_ullong opened, cancelled; /* rounds */
-    uint64_t rounds, told;
+    struct tally opened, cancelled;
+    uint32_t rounds, told;
 };
 
 RGM_ANSWER(robot, rgm_sleep, race_told);
@@ -370,8 +405,8 @@ race_round(struct robot *self)
     struct race *race = test_of(self);
 
     rgi_check(rgm_scope_open(self, &race->scope, NULL) == 0);
-    atomic_fetch_add(&race->opened, 1);
-    for (uint64_t i = race->told * 7 % 50; i > 0; i--)
+    tally_add(&race->opened);
+    for (uint32_t i = race->told * 7 % 50; i > 0; i--)
         (void)rgm_scope_is_cancelled(&race->scope);
     rgm_sleep_until(&race->sleep, rgm_here(self), RGM_NEVER);
     rgm_in_scope(&race->sleep, &race->scope);
@@ -396,8 +431,7 @@ race_closed(struct robot *self, struct rgm_scope_close *close)
     struct race *race = test_of(self);
 
     rgi_check(rgm_status(close) == 0);
-    while (atomic_load(&race->cancelled) < race->told)
-        sched_yield();
+    tally_await(&race->cancelled, race->told);
     memset(&race->scope, 0xee, sizeof(race->scope));
     if (race->told < race->rounds)
         race_round(self);
@@ -410,11 +444,10 @@ race_cancel(void *argument)
 {
     struct race *race = argument;
 
-    for (uint64_t round = 1; round <= race->rounds; round++) {
-        while (atomic_load(&race->opened) < round)
-            sched_yield();
+    for (uint32_t round = 1; round <= race->rounds; round++) {
+        tally_await(&race->opened, round);
         rgi_check(rgm_scope_cancel(&race->scope) == 1);
-        atomic_store(&race->cancelled, round);
+        tally_add(&race->cancelled);
     }
     return NULL;
 }
@@ -427,7 +460,7 @@ can_07_a_cancel_that_races_a_waiter_is_told_once(void)
     pthread_t thread;
 
     memset(&race, 0, sizeof(race));
-    race.rounds = rgi_scale(1000000);
+    race.rounds = (uint32_t)rgi_scale(1000000);
     rgi_check(pthread_create(&thread, NULL, race_cancel, &race) == 0);
     rig_run(1, &root);
     pthread_join(thread, NULL);
@@ -453,7 +486,7 @@ close_what_is_cancelled_elsewhere(struct robot *self)
     struct play *play = test_of(self);
 
     rgi_check(rgm_scope_open(self, &play->root, NULL) == 0);
-    atomic_store(&play->stage, 1);
+    tally_add(&play->set);
     while (!rgm_scope_is_cancelled(&play->root))
         sched_yield();
     rgi_check(rgm_scope_try_close(self, &play->root) == -EBUSY);
@@ -467,8 +500,7 @@ cancel_it_once(void *argument)
 {
     struct play *play = argument;
 
-    while (atomic_load(&play->stage) == 0)
-        sched_yield();
+    tally_await(&play->set, 1);
     rgi_check(rgm_scope_cancel(&play->root) == 1);
     return NULL;
 }
