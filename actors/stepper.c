@@ -36,6 +36,7 @@ struct player {
     void (*play)(void *argument);
     void *argument;
     struct rgm_worker *current;
+    bool counted; /* was ready when that was looked at last */
 };
 
 struct rgm_stepper {
@@ -99,22 +100,25 @@ go_on(struct rgm_stepper *stepper, struct player *player)
     digest_add(stepper, player->at);
 }
 
+/* Each is asked once: it may cost a system call. */
 static uint32_t
 count_ready(const struct rgm_stepper *stepper)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < stepper->count; i++)
-        count += is_ready(stepper->players[i]);
+    for (uint32_t i = 0; i < stepper->count; i++) {
+        stepper->players[i]->counted = is_ready(stepper->players[i]);
+        count += stepper->players[i]->counted;
+    }
     return count;
 }
 
-/* The one of those that are ready, by their order from `first` on. */
+/* The one of those that were counted, by their order from `first` on. */
 static uint32_t
-nth_ready(const struct rgm_stepper *stepper, uint32_t first, uint32_t nth)
+nth_counted(const struct rgm_stepper *stepper, uint32_t first, uint32_t nth)
 {
     for (uint32_t i = first;; i++)
-        if (is_ready(stepper->players[i % stepper->count]) && nth-- == 0)
+        if (stepper->players[i % stepper->count]->counted && nth-- == 0)
             return i % stepper->count;
 }
 
@@ -127,13 +131,13 @@ step_anyone(struct rgm_stepper *stepper)
     if (ready == 0)
         return false;
     if (stepper->choose == NULL)
-        picked = nth_ready(stepper, stepper->turn, 0);
+        picked = nth_counted(stepper, stepper->turn, 0);
     else if (ready == 1)
-        picked = nth_ready(stepper, stepper->last, 0);
+        picked = nth_counted(stepper, stepper->last, 0);
     else
-        picked = nth_ready(stepper, stepper->last,
-                           stepper->choose(stepper->choose_argument, ready) %
-                               ready);
+        picked = nth_counted(stepper, stepper->last,
+                             stepper->choose(stepper->choose_argument, ready) %
+                                 ready);
     stepper->last = picked;
     stepper->turn = picked + 1;
     go_on(stepper, stepper->players[picked]);
