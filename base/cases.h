@@ -33,7 +33,7 @@
 
 /* A generous guard against hanging, never a measure of speed. */
 #ifndef RGI_CASE_LIMIT_S
-#define RGI_CASE_LIMIT_S 120
+#define RGI_CASE_LIMIT_S 300
 #endif
 
 static uint64_t rgi_seed_in_use; /* 0 until rgi_seed() was called */

@@ -135,7 +135,7 @@ def run_ctest(preset, *arguments):
             ["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0:
         shell = ["setarch", "-R"]
     status, output = run(preset, shell + [
-        "ctest", "--test-dir", directory, "-j", TESTS_AT_ONCE, "--timeout", "300",
+        "ctest", "--test-dir", directory, "-j", TESTS_AT_ONCE, "--timeout", "900",
         "--output-on-failure", "--no-tests=error", "--output-junit", junit,
         "--test-output-size-passed", "100000000",
         "--test-output-size-failed", "100000000", *arguments])
