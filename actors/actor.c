@@ -247,6 +247,19 @@ run_hooks_before(struct rgm_worker *worker, struct rgm_actor *actor)
     }
 }
 
+/* It stops, or is about to move. */
+__attribute__((noinline)) static void
+go_on_ending(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    if (actor->life == RGI_LIFE_STOPPING) {
+        begin_stopping(worker, actor);
+        if (actor->out_count == 0 && actor->scopes == NULL && !actor->ready)
+            end_life(worker, actor);
+    } else if (actor->life == RGI_LIFE_FROZEN) {
+        rgi_move_look(worker, actor);
+    }
+}
+
 void
 rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
 {
@@ -264,14 +277,8 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
         settled(actor);
     if (actor->kept_first != 0)
         rgi_waits_ran(worker, actor);
-    if (actor->life == RGI_LIFE_STOPPING) {
-        begin_stopping(worker, actor);
-        if (actor->out_count == 0 && actor->scopes == NULL && !actor->ready)
-            end_life(worker, actor);
-    } else if (__builtin_expect(actor->life == RGI_LIFE_FROZEN, 0)) {
-        rgi_move_look(worker, actor);
-    }
-    worker->running = NULL;
+    if (__builtin_expect(actor->life != RGI_LIFE_RUNNING, 0))
+        go_on_ending(worker, actor);
 }
 
 void

@@ -47,6 +47,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
         return -ENOMEM;
     worker->runtime = runtime;
     worker->number = number;
+    worker->here = number < RGM_WORKERS_MAX ? number : UINT32_MAX;
     worker->inbox = inbox;
     worker->workers_count = runtime->workers_count;
     worker->quota = options->quota;
@@ -394,31 +395,61 @@ push_to_guest(struct rgm_worker *worker, struct rgm_message *message,
  * finite. A guest sorts all of it: it counts what arrives, and its credits
  * must not send, be refused, and credit again inside each other.
  */
-static inline void
-home_here(struct rgm_worker *worker, struct rgm_message *message)
+static inline bool
+may_come_home(const struct rgm_worker *worker, struct rgm_message *message)
 {
     const struct rgm_message_type *type = message->type;
 
-    if (!worker->is_guest && worker->mail.urgent[RGI_LOCAL].first == NULL &&
-        type->kind == RGM_KIND_MESSAGE && type->returned == NULL) {
+    if (worker->is_guest || worker->mail.urgent[RGI_LOCAL].first != NULL)
+        return false;
+    return type->kind == RGM_KIND_MESSAGE
+               ? type->returned == NULL
+               : type->kind == RGM_KIND_REQUEST &&
+                     rgi_request_of(message)->asker != worker->running;
+}
+
+static inline void
+home_here(struct rgm_worker *worker, struct rgm_message *message)
+{
+    if (may_come_home(worker, message)) {
         rgi_come_home(worker, message);
         return;
     }
+    message->flags |= RGI_MESSAGE_URGENT;
     worker->attention = true;
     rgi_holder_set(message, RGI_HOLDER_HOME);
     rgi_mail_post_local(&worker->mail, message);
 }
 
-/* The common case, first: an answer for another actor of this worker. */
+/*
+ * The common case, first and in one piece: an answer for another actor of this
+ * worker, of which nobody was told otherwise, and for whose allowance nobody
+ * waits. Returns: whether it was that.
+ */
 static inline bool
-answer_is_home(struct rgm_worker *worker, struct rgm_message *message)
+answer_is_home(struct rgm_worker *worker, struct rgm_message *message,
+               int status)
 {
-    if (worker->is_guest || worker->mail.urgent[RGI_LOCAL].first != NULL ||
-        message->type->kind != RGM_KIND_REQUEST ||
-        rgi_request_of(message)->asker == worker->running)
+    struct rgm_request *request = rgi_request_of(message);
+    uint8_t flags = message->flags;
+    uint16_t name = message->lane;
+    struct rgi_lane *lane = &worker->lanes[name - 1];
+
+    if (flags & RGI_MESSAGE_PARENT || message->type->kind != RGM_KIND_REQUEST ||
+        rgm_address_worker(message->from) != worker->here ||
+        worker->mail.urgent[RGI_LOCAL].first != NULL ||
+        request->asker == worker->running || request->life != RGI_REQUEST_OUT ||
+        name == RGI_LANE_NONE || lane->waiting.first != NULL)
         return false;
-    credit(worker, message);
-    answer_home(worker, message);
+    message->status = status;
+    message->lane = RGI_LANE_NONE;
+    message->flags =
+        (uint8_t)((flags & RGI_MESSAGE_TAKEN) | RGI_MESSAGE_ANSWER);
+    worker->messages_out--;
+    lane->count--;
+    lane->bytes -= message->charged_bytes;
+    (void)rgi_request_arrives(request);
+    rgi_actor_push(worker, request->asker, message);
     return true;
 }
 
@@ -457,40 +488,32 @@ rgi_send_back(struct rgm_worker *worker, struct rgm_message *message)
 
 /* Out of line, so that the common case saves no registers for it. */
 __attribute__((noinline)) static void
-send_home_other(struct rgm_worker *worker, struct rgm_message *message)
+send_home_other(struct rgm_worker *worker, struct rgm_message *message,
+                int status)
 {
     uint32_t home = rgm_address_worker(message->from);
 
-    message->flags |= RGI_MESSAGE_URGENT;
-    if (home == worker->number)
+    /* Others were asked for it: their worker is told first. */
+    if (__builtin_expect(message->flags & RGI_MESSAGE_PARENT, 0))
+        rgi_family_ends(worker, message);
+    message->status = status;
+    if (home == worker->number) {
         home_here(worker, message);
-    else if (home < RGM_WORKERS_MAX)
+        return;
+    }
+    message->flags |= RGI_MESSAGE_URGENT;
+    if (home < RGM_WORKERS_MAX)
         outbox_put(worker, message, home, RGI_HOLDER_HOME);
     else
         push_to_guest(worker, message, home);
-}
-
-/* Others were asked for it: their worker is told first. */
-__attribute__((noinline)) static void
-send_home_parent(struct rgm_worker *worker, struct rgm_message *message,
-                 int status)
-{
-    rgi_family_ends(worker, message);
-    rgi_send_home(worker, message, status);
 }
 
 void
 rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
               int status)
 {
-    if (__builtin_expect(message->flags & RGI_MESSAGE_PARENT, 0)) {
-        send_home_parent(worker, message, status);
-        return;
-    }
-    message->status = status;
-    if (rgm_address_worker(message->from) != worker->number ||
-        !answer_is_home(worker, message))
-        send_home_other(worker, message);
+    if (!answer_is_home(worker, message, status))
+        send_home_other(worker, message, status);
 }
 
 void

@@ -126,7 +126,7 @@ static inline void
 count_sent(struct rgm_worker *worker, uint32_t destination)
 {
     worker->messages_out++;
-    if (__builtin_expect(destination == worker->number, 1))
+    if (__builtin_expect(destination == worker->here, 1))
         rgi_count(worker, sent_local);
     else
         rgi_count(worker, sent_remote);
@@ -425,7 +425,7 @@ scope_join(struct rgm_actor *self, struct rgm_request *request,
 {
     request->asker = self;
     request->answer = answer;
-    rgi_list_push_back(list, &request->scope.link);
+    rgi_list_push_known(list, &request->scope.link); /* it was at home */
     self->out_count++;
 }
 
@@ -467,8 +467,8 @@ is_plain(const struct rgm_worker *worker, const struct rgm_actor *self,
          const struct rgm_request *request, uint32_t destination)
 {
     return request->asker_flags == 0 && self->life == RGI_LIFE_RUNNING &&
-           destination < worker->workers_count &&
-           request->message.type->kind == RGM_KIND_REQUEST;
+           request->message.type->kind == RGM_KIND_REQUEST &&
+           (destination == worker->here || destination < worker->workers_count);
 }
 
 /*
@@ -532,10 +532,17 @@ rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
         ask_special(self, request, answer);
         return;
     }
+    if (__builtin_expect(destination == worker->here, 1)) {
+        ask_leave(worker, self, request, worker->here);
+        scope_join(self, request, answer, &self->scope);
+        if (rgi_lane_enter(worker, &request->message, worker->here))
+            rgi_post_here(worker, &request->message);
+        return;
+    }
     ask_leave(worker, self, request, destination);
     scope_join(self, request, answer, &self->scope);
     if (rgi_lane_enter(worker, &request->message, destination))
-        rgi_post(worker, &request->message, destination);
+        rgi_post_far(worker, &request->message, destination);
 }
 
 void
@@ -707,22 +714,13 @@ special_end(struct rgm_worker *worker, struct rgm_request *request)
         request->message.status = -ETIMEDOUT;
 }
 
-static inline void
-scope_unlink(struct rgm_actor *actor, struct rgm_request *request)
-{
-    rgi_list_remove(&request->scope.link);
-    actor->out_count--;
-    rgi_request_ends(request);
-    request->message.flags &= RGI_MESSAGE_TAKEN;
-}
-
 static void
 scope_leave(struct rgm_actor *actor, struct rgm_request *request)
 {
     if (request->asker_flags & RGI_ASKED_SPECIAL)
         special_end(actor->worker, request);
     request->asker_flags = 0;
-    scope_unlink(actor, request);
+    rgi_scope_unlink(actor, request);
 }
 
 /* Deliver those at the head of the order that are home. A callback may ask
@@ -804,9 +802,9 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
 
 /* Something was set on it, or its asker has lost another. A time that has not
  * come, and nothing else, is what most have. */
-__attribute__((noinline)) static void
-special_answered(struct rgm_worker *worker, struct rgm_actor *actor,
-                 struct rgm_request *request)
+void
+rgi_special_answered(struct rgm_worker *worker, struct rgm_actor *actor,
+                     struct rgm_request *request)
 {
     const uint32_t light = RGI_ASKED_TIMED | RGI_ASKED_AT | RGI_ASKED_AFTER;
 
@@ -814,7 +812,7 @@ special_answered(struct rgm_worker *worker, struct rgm_actor *actor,
         !(actor->flags & RGI_ACTOR_LOST)) {
         rgi_deadline_disarm(worker, request);
         request->asker_flags = 0;
-        scope_unlink(actor, request);
+        rgi_scope_unlink(actor, request);
         request->answer(actor, request);
         return;
     }
@@ -837,19 +835,6 @@ special_answered(struct rgm_worker *worker, struct rgm_actor *actor,
         scope_leave(actor, request);
         request->answer(actor, request);
     }
-}
-
-void
-rgi_request_answered(struct rgm_worker *worker, struct rgm_actor *actor,
-                     struct rgm_request *request)
-{
-    if (__builtin_expect(request->asker_flags != 0, 0) ||
-        __builtin_expect(actor->flags & RGI_ACTOR_LOST, 0)) {
-        special_answered(worker, actor, request);
-        return;
-    }
-    scope_unlink(actor, request);
-    request->answer(actor, request);
 }
 
 void

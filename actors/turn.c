@@ -161,23 +161,6 @@ sort(struct rgm_worker *worker)
     }
 }
 
-/* ---- 3. run ---- */
-
-static inline void
-run_batch(struct rgm_worker *worker)
-{
-    struct rgm_actor *actor = worker->ready_first;
-
-    worker->ready_first = NULL;
-    while (actor != NULL) {
-        struct rgm_actor *next = actor->ready_next;
-
-        actor->ready = 0;
-        rgi_actor_run(worker, actor);
-        actor = next;
-    }
-}
-
 /* ---- 5. the provider's turn ---- */
 
 static inline bool
@@ -516,28 +499,60 @@ drain_step(struct rgm_worker *worker)
 
 /* ---- the turn ---- */
 
+/* ---- 3. run ---- */
+
 /*
  * One batch after the other, as long as nothing else could want its turn:
- * between batches only memory is looked at. Bounded, so that the clock and the
- * counters get theirs.
+ * between batches only memory is looked at, and, where two actors talk to each
+ * other so that a batch is one of them, only now and then. Bounded, so that the
+ * clock and the counters get theirs.
  */
 #define BATCHES_PER_TURN 16u
+#define SINGLES_PER_LOOK 4u /* a power of two */
+
+static inline bool
+something_came(const struct rgm_worker *worker)
+{
+    return rgi_inbox_has_mail(worker->inbox) || peek(&worker->peek);
+}
+
+/* After a batch: the first of the next one; NULL: the turn goes on. `left`
+ * batches may follow. */
+static inline struct rgm_actor *
+next_batch(struct rgm_worker *worker, unsigned left)
+{
+    struct rgm_actor *actor = worker->ready_first;
+
+    if (actor == NULL || worker->attention || left == 0)
+        return NULL;
+    if ((left % SINGLES_PER_LOOK == 0 || actor->ready_next != NULL) &&
+        something_came(worker))
+        return NULL;
+    worker->ready_first = NULL;
+    return actor;
+}
 
 static inline void
 run_batches(struct rgm_worker *worker)
 {
     unsigned left = BATCHES_PER_TURN;
+    struct rgm_actor *actor = worker->ready_first;
 
     worker->attention = worker->dirty != 0 ||
                         rgi_mail_pending(&worker->mail) ||
                         rgi_timers_count(worker->timers) != 0 ||
                         worker->draining || worker->entries_new;
-    if (worker->ready_first == NULL)
+    if (actor == NULL)
         return;
-    do
-        run_batch(worker);
-    while (--left > 0 && worker->ready_first != NULL && !worker->attention &&
-           !rgi_inbox_has_mail(worker->inbox) && !peek(&worker->peek));
+    worker->ready_first = NULL;
+    do {
+        struct rgm_actor *next = actor->ready_next;
+
+        actor->ready = 0;
+        rgi_actor_run(worker, actor);
+        actor = next != NULL ? next : next_batch(worker, --left);
+    } while (actor != NULL);
+    worker->running = NULL;
     rgi_count_by(worker, batches, BATCHES_PER_TURN - left);
 }
 

@@ -67,6 +67,19 @@ rgi_list_push_back(struct rgm_link *list, struct rgm_link *link)
     rgi_list_insert_before(list, link);
 }
 
+/* At the end, on the hot path: the caller knows that the link is in no list. */
+static inline void
+rgi_list_push_known(struct rgm_link *list, struct rgm_link *link)
+{
+    struct rgm_link *last = list->previous;
+
+    rgi_assert_slow(!rgi_list_is_linked(link) && rgi_list_is_linked(list));
+    link->next = list;
+    link->previous = last;
+    last->next = link;
+    list->previous = link;
+}
+
 static inline void
 rgi_list_push_front(struct rgm_link *list, struct rgm_link *link)
 {
@@ -80,6 +93,19 @@ rgi_list_remove(struct rgm_link *link)
     rgi_assert(rgi_list_is_linked(link));
     link->next->previous = link->previous;
     link->previous->next = link->next;
+    link->next = NULL;
+    link->previous = NULL;
+}
+
+/* The same on the hot path: the caller knows that it is in one. */
+static inline void
+rgi_list_remove_known(struct rgm_link *link)
+{
+    struct rgm_link *next = link->next, *previous = link->previous;
+
+    rgi_assert_slow(rgi_list_is_linked(link));
+    next->previous = previous;
+    previous->next = next;
     link->next = NULL;
     link->previous = NULL;
 }
