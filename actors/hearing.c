@@ -20,12 +20,12 @@
 
 #include "actors/signals.h"
 
-#include <ck_pr.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/ck.h"
 
 static struct rgi_ear ears[RGM_SIGNAL_RUNTIMES_MAX];
 static uint32_t ears_used; /* signal-wanted: one above the highest ever taken */

@@ -17,10 +17,10 @@
 
 #include "actors/slab.h"
 
-#include <ck_pr.h>
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/ck.h"
 #include "base/memory.h"
 
 struct rgi_slab_chunk {

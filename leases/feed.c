@@ -31,9 +31,8 @@
 
 #include <errno.h>
 
-#include <ck_pr.h>
-
 #include "base/assert.h"
+#include "base/ck.h"
 #include "leases/parts.h"
 
 /* ------------------------------------------------------------------- crowds */

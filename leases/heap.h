@@ -12,11 +12,10 @@
 
 #include <errno.h>
 
-#include <ck_pr.h>
-
 #include <ringmail/lease.h>
 
 #include "base/cases.h"
+#include "base/ck.h"
 #include "base/memory.h"
 
 struct heap {

@@ -17,9 +17,8 @@
 
 #include <errno.h>
 
-#include <ck_pr.h>
-
 #include "base/assert.h"
+#include "base/ck.h"
 #include "base/list.h"
 #include "leases/parts.h"
 #include "leases/poison.h"

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <ck_pr.h>
+#include "base/ck.h"
 
 #define RGI_POOL_TAKERS_MAX 64 /* one word: fewer steps, the same questions */
 

@@ -26,9 +26,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include <ck_pr.h>
-
 #include "base/assert.h"
+#include "base/ck.h"
 #include "base/list.h"
 #include "base/memory.h"
 #include "leases/parts.h"

@@ -19,8 +19,7 @@
 
 #include <time.h>
 
-#include <ck_pr.h>
-
+#include "base/ck.h"
 #include "leases/parts.h"
 
 static const struct rgi_registry *asked;

@@ -13,11 +13,10 @@
 
 #include <errno.h>
 
-#include <ck_pr.h>
-
 #include <ringmail/lease.h>
 
 #include "base/assert.h"
+#include "base/ck.h"
 
 void
 rgm_block_init(struct rgm_block *block, void (*release)(struct rgm_block *))

@@ -31,7 +31,6 @@
  * Models: mailbox/models/inbox.pml. Atomics: docs/THREADS.md, rows inbox-*.
  */
 
-#include <ck_pr.h>
 #include <errno.h>
 #include <stdint.h>
 
@@ -39,6 +38,7 @@
 
 #include "base/assert.h"
 #include "base/baton.h"
+#include "base/ck.h"
 
 #define RGI_CACHE_PAIR 128 /* two lines: the adjacent-line prefetcher's unit */
 
