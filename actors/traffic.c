@@ -11,6 +11,7 @@
 #include "capabilities/file.h"
 #include "capabilities/operation.h"
 #include "capabilities/packet.h"
+#include "capabilities/receiver.h"
 #include "capabilities/send_file.h"
 #include "capabilities/stream.h"
 
@@ -87,6 +88,9 @@ rgi_traffic_count(struct rgm_worker *worker, struct rgm_operation *operation)
         break;
     case RGM_OP_READ_POOLED:
         rgi_traffic_read(worker, rgi_read_pooled_of(operation)->count);
+        break;
+    case RGM_OP_RECEIVE_NEXT:
+        rgi_traffic_read(worker, rgi_received_of(operation)->count);
         break;
     case RGM_OP_WRITE:
         rgi_traffic_write(worker, bytes);

@@ -36,6 +36,8 @@ extern const struct rgm_message_type rgi_type_accept;
 extern const struct rgm_message_type rgi_type_connect;
 extern const struct rgm_message_type rgi_type_read;
 extern const struct rgm_message_type rgi_type_read_pooled;
+extern const struct rgm_message_type rgi_type_receiver;
+extern const struct rgm_message_type rgi_type_received;
 extern const struct rgm_message_type rgi_type_write;
 extern const struct rgm_message_type rgi_type_send_file;
 extern const struct rgm_message_type rgi_type_shutdown;

@@ -117,7 +117,8 @@ types_describe_their_records(void)
         &rgi_type_receipt, &rgi_type_submit, &rgi_type_flush,
         &rgi_type_writer_close, &rgi_type_next, &rgi_type_exact,
         &rgi_type_reader_close,
-        &rgi_type_detach, &rgi_type_attach};
+        &rgi_type_detach, &rgi_type_attach,
+        &rgi_type_receiver, &rgi_type_received};
 
     rgi_check(sizeof(types) / sizeof(types[0]) == RGM_OP_KINDS_COUNT);
     for (int i = 0; i < RGM_OP_KINDS_COUNT; i++) {

@@ -11,6 +11,7 @@
 
 #include <ringmail/acquire.h>
 #include <ringmail/datagram.h>
+#include <ringmail/receiver.h>
 
 #include "capabilities/file.h"
 #include "capabilities/packet.h"
@@ -70,6 +71,8 @@ sum_of(const struct rgm_operation *operation)
 {
     const struct rgm_file_transfer *transfer = (const void *)operation;
     const struct rgm_read_pooled *pooled = (const void *)operation;
+    const struct rgm_receiver *receiver = (const void *)operation;
+    const struct rgm_received *received = (const void *)operation;
     const struct rgm_acquire *acquire = (const void *)operation;
     const struct rgm_file_open *open = (const void *)operation;
     const struct rgm_path *path = (const void *)operation;
@@ -86,6 +89,10 @@ sum_of(const struct rgm_operation *operation)
         return mix_memory(sum, read->memory, read->capacity_bytes);
     case RGM_OP_READ_POOLED:
         return mix_pointer(sum, pooled->pool);
+    case RGM_OP_RECEIVE:
+        return mix_pointer(sum, receiver->pool);
+    case RGM_OP_RECEIVE_NEXT:
+        return mix_pointer(sum, received->receiver);
     case RGM_OP_WRITE:
         return of_write(sum, write);
     case RGM_OP_FILE_READ:

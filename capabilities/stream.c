@@ -26,6 +26,7 @@
 #include "capabilities/import.h"
 #include "capabilities/operation.h"
 #include "capabilities/packet.h"
+#include "capabilities/receiver.h"
 #include "capabilities/send_file.h"
 
 /* Late: those that wait for a peer, for as long as it likes. */
@@ -63,6 +64,8 @@ static const struct shape shapes[RGM_OP_KINDS_COUNT] = {
     [RGM_OP_READ] = {offsetof(struct rgm_read, stream), 0, RGI_SOCKET_STREAM},
     [RGM_OP_READ_POOLED] = {offsetof(struct rgm_read_pooled, stream), 0,
                             RGI_SOCKET_STREAM},
+    [RGM_OP_RECEIVE] = {offsetof(struct rgm_receiver, stream), 0,
+                        RGI_SOCKET_STREAM},
     [RGM_OP_WRITE] = {offsetof(struct rgm_write, stream), 0,
                       RGI_SOCKET_STREAM},
     [RGM_OP_SHUTDOWN] = {offsetof(struct rgm_shutdown, stream), 0,
@@ -478,6 +481,9 @@ admit_clear_outputs(struct rgm_operation *operation)
         rgi_send_file_of(operation)->count = 0;
     } else if (operation->kind == RGM_OP_DETACH) {
         rgi_detach_clear(operation);
+    } else if (operation->kind == RGM_OP_RECEIVE ||
+               operation->kind == RGM_OP_RECEIVE_NEXT) {
+        rgi_receiver_clear(operation);
     }
 }
 

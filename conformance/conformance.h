@@ -43,6 +43,7 @@
 #include "conformance/pooled_cases.h"
 #include "conformance/race_cases.h"
 #include "conformance/reader_cases.h"
+#include "conformance/receiver_cases.h"
 #include "conformance/reentrancy_cases.h"
 #include "conformance/resolve_cases.h"
 #include "conformance/retire_cases.h"
@@ -85,6 +86,7 @@
     POOLED_CASES(X, provider##_pooled)                                         \
     RACE_CASES(X, provider##_race)                                             \
     READER_CASES(X, provider##_reader)                                         \
+    RECEIVER_CASES(X, provider##_receiver)                                     \
     REENTRANCY_CASES(X, provider##_reentrancy)                                 \
     RESOLVE_CASES(X, provider##_resolve)                                       \
     RETIRE_CASES(X, provider##_retire)                                         \

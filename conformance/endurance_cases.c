@@ -524,10 +524,12 @@ static const struct row rows[] = {
 };
 
 /* Threads that come and go, or that take records of their own along, are other
- * tests' business: resize, dedicate, timeout, scope close. */
+ * tests' business: resize, dedicate, timeout, scope close. So are receivers, which
+ * not every provider has. */
 #define KINDS_ELSEWHERE                                                        \
     (BIT(RGM_OP_RESIZE) | BIT(RGM_OP_DEDICATE) | BIT(RGM_OP_TIMEOUT) |         \
-     BIT(RGM_OP_SCOPE_CLOSE))
+     BIT(RGM_OP_SCOPE_CLOSE) | BIT(RGM_OP_RECEIVE) |                           \
+     BIT(RGM_OP_RECEIVE_NEXT))
 
 static void
 world_open(struct world *w, struct stage *stage)

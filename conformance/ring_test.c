@@ -9,6 +9,7 @@
     CONFORM_ALL_CASES(X, ring)                                                 \
     RING_CASES(X, ring_only)                                                   \
     RING_FILE_LANE_CASES(X, ring_file_lane)                                    \
+    RECEIVER_RING_CASES(X, ring_receiver)                                      \
     TRANSFER_RING_CASES(X, ring_transfer)                                      \
     WRITER_RING_CASES(X, ring_writer)
 

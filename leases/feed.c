@@ -240,14 +240,20 @@ rgi_pool_leave(struct rgm_pool *pool, struct rgi_taker *taker)
     return crowd_remove(&pool->hungry, taker->place, taker);
 }
 
+void
+rgi_pool_hold(struct rgm_pool *pool)
+{
+    /* pool-references: publishes that the pool is in use; its owner has not
+     * let go of it, or a slot is out. */
+    ck_pr_faa_32(&pool->references, 1);
+}
+
 int
 rgi_pool_lend(struct rgm_pool *pool, struct rgi_taker *lender)
 {
     int status;
 
-    /* pool-references: publishes that the pool is in use; its owner has not
-     * let go of it, or a slot is out. */
-    ck_pr_faa_32(&pool->references, 1);
+    rgi_pool_hold(pool);
     status = crowd_join(&pool->lenders, lender);
     if (status < 0)
         rgi_pool_let_go(pool, 1);

@@ -83,11 +83,18 @@ bool rgi_pool_is_hungry(const struct rgm_pool *pool);
 RGM_MUST_USE int rgi_pool_lend(struct rgm_pool *pool,
                                struct rgi_taker *lender);
 
+/*
+ * The pool stays, whoever destroys it, until rgi_pool_unlent().
+ * Thread: any that may use the pool.
+ */
+void rgi_pool_hold(struct rgm_pool *pool);
+
 /* Is a lender no more. Returns: as rgi_pool_leave(). Thread: as above. */
 RGM_MUST_USE bool rgi_pool_unlend(struct rgm_pool *pool,
                                   struct rgi_taker *lender);
 
-/* The lender has been recalled, or has left, and has brought everything home.
+/* The lender has been recalled, or has left, and has brought everything home; or
+ * who held the pool has done with it.
  * The pool may be gone when this returns. Thread: as above. */
 void rgi_pool_unlent(struct rgm_pool *pool);
 

@@ -178,6 +178,13 @@ lend_one(struct rgi_buffers *buffers, uint32_t slot)
     buffers->tail++;
 }
 
+static void
+publish(struct rgi_buffers *buffers)
+{
+    /* buffers-tail: publishes the places to the kernel. */
+    __atomic_store_n(&buffers->queue->tail, buffers->tail, __ATOMIC_RELEASE);
+}
+
 void
 rgi_buffers_lend(struct rgi_buffers *buffers, uint32_t wanted)
 {
@@ -192,9 +199,15 @@ rgi_buffers_lend(struct rgi_buffers *buffers, uint32_t wanted)
            rgi_pool_take_slot(buffers->pool, &slot) == 0)
         lend_one(buffers, slot);
     if (tail != buffers->tail)
-        /* buffers-tail: publishes the places to the kernel. */
-        __atomic_store_n(&buffers->queue->tail, buffers->tail,
-                         __ATOMIC_RELEASE);
+        publish(buffers);
+}
+
+void
+rgi_buffers_give(struct rgi_buffers *buffers, uint32_t slot)
+{
+    rgi_assert(buffers->enrolled && buffers->lent < buffers->lent_max);
+    lend_one(buffers, slot);
+    publish(buffers);
 }
 
 uint32_t

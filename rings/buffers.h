@@ -57,6 +57,10 @@ void rgi_buffers_close(struct rgi_ring *ring, struct rgi_buffers *buffers);
 /* Lend until `wanted` slots or lent_max are out, or the pool has no more. */
 void rgi_buffers_lend(struct rgi_buffers *buffers, uint32_t wanted);
 
+/* Lend this slot, which the caller has; the kernel knows the queue, and fewer
+ * than lent_max are out. */
+void rgi_buffers_give(struct rgi_buffers *buffers, uint32_t slot);
+
 /* The kernel has filled this buffer: the slot is the caller's now. */
 RGM_MUST_USE uint32_t rgi_buffers_take(struct rgi_buffers *buffers,
                                        uint32_t id);

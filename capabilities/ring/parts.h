@@ -31,7 +31,8 @@ enum rgi_step {
     RGI_STEP_OUTPUT,      /* likewise, written */
     RGI_STEP_PAUSE,       /* likewise, a millisecond */
     RGI_STEP_SLOT,        /* wait for a slot of its pool */
-    RGI_STEP_RECEIPT      /* wait until another's entry is taken */
+    RGI_STEP_RECEIPT,     /* wait until another's entry is taken */
+    RGI_STEP_NONE         /* nothing: it goes on by itself, or its kind sees to it */
 };
 
 /* ------------------------------------------------------------------ sockets */
@@ -45,6 +46,7 @@ struct rgi_channel {
     bool more; /* the last receive said that it left something */
     bool shut; /* output has been ended */
     bool copies; /* it cannot send without */
+    bool receives; /* a receiver of it is out */
     bool imported; /* a listener: what is in its backlog inherits nothing */
     uint8_t transfers; /* while it has no place, as far as they count */
     uint32_t place;    /* in the table of files, from 1; fixed.c */
@@ -231,6 +233,10 @@ struct rgi_ring_provider {
     uint32_t lent_max;
     struct rgi_ring_pool *pools;
     uint16_t pools_count;
+    bool receive_look; /* a source may have got a slot, or lost one */
+    uint32_t groups_given; /* to sources, so far */
+    struct rgm_link sources; /* receivers that are out */
+    struct rgm_link hungry;  /* those whose slots are not all lent */
     struct rgi_room *rooms; /* unused ones */
     int pipes[RGI_PIPES_KEPT][2]; /* empty ones, for files that are sent */
     uint32_t pipes_count;
@@ -275,6 +281,8 @@ extern const struct rgi_ring_kind rgi_ring_packet_kinds[RGI_PACKET_KINDS];
 extern const struct rgi_ring_kind rgi_ring_packet_pooled; /* datagram.c */
 extern const struct rgi_ring_kind rgi_ring_child_wait;
 extern const struct rgi_ring_kind rgi_ring_send_file;
+extern const struct rgi_ring_kind rgi_ring_receive; /* receive.c */
+extern const struct rgi_ring_kind rgi_ring_receive_next;
 
 /* receipt.c: a receipt that is not answered at once. */
 extern const struct rgi_ring_kind rgi_ring_receipt;
@@ -304,6 +312,10 @@ rgi_ring_kind_at(unsigned kind)
         return &rgi_ring_receipt;
     if (kind == RGM_OP_SEND_FILE)
         return &rgi_ring_send_file;
+    if (kind == RGM_OP_RECEIVE)
+        return &rgi_ring_receive;
+    if (kind == RGM_OP_RECEIVE_NEXT)
+        return &rgi_ring_receive_next;
     if (file_kind < RGI_FILE_KINDS)
         return &rgi_ring_file_kinds[file_kind];
     if (packet_kind < RGI_PACKET_KINDS)
@@ -395,6 +407,24 @@ rgi_ring_dequeue(struct rgi_ring_provider *p, struct rgm_link *list);
 /* ring.c: takes the step or gives the answer. */
 void rgi_ring_go_on(struct rgi_ring_provider *p,
                     struct rgm_operation *operation, int step);
+
+/* ring.c: one that is in the kernel, and in no list, is to end there. */
+void rgi_ring_stop(struct rgi_ring_provider *p,
+                   struct rgm_operation *operation);
+
+/* receive.c: whether it sees to the cancel of this operation itself. */
+RGM_MUST_USE bool rgi_receive_cancel(struct rgi_ring_provider *p,
+                                     struct rgm_operation *operation);
+
+/* Gives the kernel the slots that have come home, and wakes receivers
+ * that rest for want of them. */
+void rgi_receive_feed(struct rgi_ring_provider *p);
+
+/* Ends those who wait for a piece, and receivers that are not in the kernel. */
+void rgi_receive_fail(struct rgi_ring_provider *p, int status);
+
+/* The ring is left as it is: no slot that comes home rings its bell. */
+void rgi_receive_leave(struct rgi_ring_provider *p);
 
 /* pooled.c */
 int rgi_pooled_begin(struct rgi_ring_provider *p,

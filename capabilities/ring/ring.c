@@ -163,6 +163,8 @@ rgi_ring_go_on(struct rgi_ring_provider *p, struct rgm_operation *operation,
 {
     struct rgi_task *task = rgi_task_of(operation);
 
+    if (step == RGI_STEP_NONE) /* and perhaps over, too */
+        return;
     if (step > 0 && rgi_operation_is_stopping(operation))
         step = -ECANCELED;
     else if (step > 0 && task->started &&
@@ -196,8 +198,8 @@ ring_submit(struct rgm_provider *provider, struct rgm_operation *operation)
 }
 
 /* Sends a cancel, or keeps it for the next turn. */
-static void
-stop(struct rgi_ring_provider *p, struct rgm_operation *operation)
+void
+rgi_ring_stop(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
     bool sent = rgi_ring_cancel(&p->ring, identity(operation));
 
@@ -213,11 +215,13 @@ ring_cancel(struct rgm_provider *provider, struct rgm_operation *operation)
 
     if (operation->kind == RGM_OP_CLOSE)
         return;
+    if (rgi_receive_cancel(p, operation))
+        return;
     if (rgi_task_of(operation)->queued) {
         rgi_ring_unqueue(p, operation);
         answer(p, operation, -ECANCELED);
     } else {
-        stop(p, operation);
+        rgi_ring_stop(p, operation);
     }
 }
 
@@ -232,7 +236,7 @@ pump_cancels(struct rgi_ring_provider *p)
     rgi_list_init(&unsent);
     rgi_list_splice_back(&unsent, &p->stopping);
     while ((link = rgi_list_pop_front(&unsent)) != NULL)
-        stop(p, rgi_ring_linked(link));
+        rgi_ring_stop(p, rgi_ring_linked(link));
 }
 
 static void
@@ -267,6 +271,8 @@ pump(struct rgi_ring_provider *p)
 {
     if (rgi_pooled_is_fed(p))
         rgi_pooled_feed(p);
+    if (p->receive_look)
+        rgi_receive_feed(p);
     if (!rgi_list_empty(&p->stopping))
         pump_cancels(p);
     pump_waiting(p);
@@ -280,6 +286,8 @@ static void
 hear_bell(struct rgi_ring_provider *p, const struct rgi_completion *completion)
 {
     p->rang = true;
+    if (!rgi_list_empty(&p->hungry))
+        p->receive_look = true; /* a slot may have come */
     if (completion->flags & IORING_CQE_F_MORE)
         return;
     p->bell_armed = false;
@@ -380,6 +388,7 @@ fail(struct rgi_ring_provider *p, int status)
     while (!rgi_list_empty(&p->receipts))
         rgi_ring_go_on(p, rgi_ring_dequeue(p, &p->receipts), status);
     rgi_pooled_fail(p, status);
+    rgi_receive_fail(p, status);
 }
 
 /* Whether this call may sleep, and how long. */
@@ -391,6 +400,7 @@ may_sleep(struct rgi_ring_provider *p, uint64_t *deadline_ns,
 
     if (*deadline_ns == 0 || p->done.first != NULL || !p->bell_armed ||
         rgi_pooled_is_fed(p) || /* by ourselves, with no bell */
+        p->receive_look ||
         rgi_receipts_press(p) ||
         rgi_ring_has_completions(&p->ring))
         return false;
@@ -460,7 +470,7 @@ nothing_to_do(const struct rgi_ring_provider *p)
     return p->done.first == NULL && rgi_list_empty(&p->waiting) &&
            rgi_ring_pending(&p->ring) == 0 &&
            !rgi_ring_has_completions(&p->ring) && !rgi_ring_beckons(&p->ring) &&
-           !rgi_pooled_is_fed(p);
+           !rgi_pooled_is_fed(p) && !p->receive_look;
 }
 
 static int
@@ -513,6 +523,7 @@ static const struct rgm_provider_ops ring_ops = {
 };
 
 #define BIT(kind) (UINT64_C(1) << (kind))
+#define RECEIVER_KINDS (BIT(RGM_OP_RECEIVE) | BIT(RGM_OP_RECEIVE_NEXT))
 #define RING_KINDS                                                             \
     (BIT(RGM_OP_SEND_FILE) | BIT(RGM_OP_LISTEN) |                              \
      BIT(RGM_OP_ACCEPT) | BIT(RGM_OP_CONNECT) |                                \
@@ -524,13 +535,16 @@ static const struct rgm_provider_ops ring_ops = {
      BIT(RGM_OP_PACKET_OPEN) | BIT(RGM_OP_PACKET_READ) |                       \
      BIT(RGM_OP_PACKET_WRITE) | BIT(RGM_OP_PACKET_READ_POOLED) |               \
      BIT(RGM_OP_CHILD_WAIT) | BIT(RGM_OP_AWAIT) |                              \
-     BIT(RGM_OP_RECEIPT))
+     BIT(RGM_OP_RECEIPT) | RECEIVER_KINDS)
 
 static void
 fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
 {
     p->head.ops = &ring_ops;
     p->head.kinds = RING_KINDS;
+    /* Both came with Linux 6.0; a flag of an entry cannot be asked for. */
+    if ((p->ring.opcodes >> IORING_OP_SEND_ZC & 1) == 0)
+        p->head.kinds &= ~RECEIVER_KINDS;
     p->head.mode = rgi_ring_mode_name(p->ring.mode);
     p->head.peek = (struct rgm_peek){
         .tail = p->ring.uring.cq.ktail,
@@ -549,6 +563,8 @@ fill_in(struct rgi_ring_provider *p, const struct rgm_provider_options *options)
     rgi_list_init(&p->receipts);
     rgi_list_init(&p->stopping);
     rgi_list_init(&p->stopped);
+    rgi_list_init(&p->sources);
+    rgi_list_init(&p->hungry);
     rgi_channels_init(&p->channels);
     rgi_fixed_init(&p->fixed, options->fixed_files_max);
     /* In the queue before the first wait, so no first ring is missed. */
@@ -617,6 +633,7 @@ leave(struct rgi_ring_provider *p)
 
     if (p->failed == 0)
         fail(p, -ECANCELED);
+    rgi_receive_leave(p);
     rgi_pooled_leave(p); /* no slot that comes home is to ring its bell */
     /* left-behind: publishes the provider to nobody; the list only grows. */
     do

@@ -35,6 +35,8 @@ static struct {
     unsigned changed_count;
     unsigned audited; /* the first entry not seen yet */
     bool polls_end;   /* multishot polls end after one event */
+    bool receives_end;   /* likewise receives */
+    unsigned multishots; /* receives that were to go on */
     int enter_error;  /* of the next enter, which does nothing; 0: none */
     int late_error;   /* of the next enter, which does all it should */
     bool holds;       /* no entry gets to the kernel */
@@ -92,6 +94,12 @@ shim_audit(struct rgi_ring *ring)
             shim.first_zero_copy = entry->user_data;
         if (entry->opcode == IORING_OP_POLL_ADD && shim.polls_end)
             entry->len = 0;
+        if (entry->opcode == IORING_OP_RECV &&
+            entry->ioprio & IORING_RECV_MULTISHOT) {
+            shim.multishots++;
+            if (shim.receives_end)
+                entry->ioprio &= (uint16_t)~IORING_RECV_MULTISHOT;
+        }
         (void)shim_rewrite(entry);
     }
 }

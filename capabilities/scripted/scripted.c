@@ -29,10 +29,11 @@
 #include "capabilities/scripted/parts.h"
 #include "capabilities/stream.h"
 
-/* All but the worker's own. */
+/* All but the worker's own, and receivers, which are more than an end. */
 #define SCRIPTED_KINDS                                                         \
     (((UINT64_C(1) << RGM_OP_KINDS_COUNT) - 1) &                               \
-     ~RGI_OWN_KIND_BITS)
+     ~(RGI_OWN_KIND_BITS | UINT64_C(1) << RGM_OP_RECEIVE |                     \
+       UINT64_C(1) << RGM_OP_RECEIVE_NEXT))
 
 static struct rgi_scripted *
 scripted_of(struct rgm_provider *provider)

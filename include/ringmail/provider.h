@@ -86,6 +86,8 @@ enum rgm_operation_kind {
     RGM_OP_JOB, /* the runtime's own: its pool of threads */
     RGM_OP_TIMER, /* the worker's own, too */
     RGM_OP_FILE_JOB, /* the pool's, too */
+    RGM_OP_RECEIVE, /* receiver.h */
+    RGM_OP_RECEIVE_NEXT,
     RGM_OP_KINDS_COUNT
 };
 

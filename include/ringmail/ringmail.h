@@ -30,6 +30,7 @@
 #include <ringmail/packet.h>
 #include <ringmail/provider.h>
 #include <ringmail/reader.h>
+#include <ringmail/receiver.h>
 #include <ringmail/resize.h>
 #include <ringmail/resolve.h>
 #include <ringmail/runtime.h>

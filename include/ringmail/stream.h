@@ -24,7 +24,8 @@
  * out. A success that raced a cancel is reported as the success.
  *
  * Receives are on demand: nothing is read ahead, and a connection that waits
- * holds no buffer when it reads into a pool.
+ * holds no buffer when it reads into a pool. Who wants the opposite has a receiver
+ * (receiver.h).
  *
  * Beside what each declaration lists, any answer may be -EINVAL (bad arguments,
  * or a handle of another runtime), -ENOTSUP (a kind the provider has not),
