@@ -156,7 +156,7 @@ find(const struct rgm_blocker *list, uint32_t count, enum rgm_blocker_kind kind)
 void
 shd_08_expiry_with_leases_and_operations_is_safe(struct stage *stage)
 {
-    struct rgm_stop_options options = {.timeout_ns = 20 * RGM_NS_PER_MS,
+    struct rgm_stop_options options = {.timeout_ns = 100 * RGM_NS_PER_MS,
                                        .linger_ns = 5 * RGM_NS_PER_MS,
                                        .grace_ns = 60 * RGM_NS_PER_S};
     const struct rgm_blocker *blocker;
@@ -187,7 +187,7 @@ shd_08_expiry_with_leases_and_operations_is_safe(struct stage *stage)
 void
 shd_08_what_can_be_cancelled_is_not_left_behind(struct stage *stage)
 {
-    struct rgm_stop_options options = {.timeout_ns = 20 * RGM_NS_PER_MS,
+    struct rgm_stop_options options = {.timeout_ns = 100 * RGM_NS_PER_MS,
                                        .linger_ns = 60 * RGM_NS_PER_S};
     struct rgm_stop_report report;
     struct set set;
@@ -239,9 +239,9 @@ ask_job(struct puppet *puppet, void *argument)
 void
 shd_08_a_job_that_runs_is_waited_for_and_named(struct stage *stage)
 {
-    struct rgm_stop_options options = {.timeout_ns = 20 * RGM_NS_PER_MS,
+    struct rgm_stop_options options = {.timeout_ns = 100 * RGM_NS_PER_MS,
                                        .linger_ns = RGM_NS_PER_MS,
-                                       .grace_ns = 20 * RGM_NS_PER_MS};
+                                       .grace_ns = 100 * RGM_NS_PER_MS};
     const struct rgm_blocker *blocker;
     struct held_job held = {.inside = false};
     struct rgm_stop_report report;
