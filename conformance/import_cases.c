@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /* import_cases.c - what must a provider with descriptors show of those that
- * somebody else has opened? */
+ * somebody else has opened, and of its own when somebody else uses them? */
 
 #include "conformance/import_cases.h"
 
@@ -10,6 +10,11 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <ringmail/detach.h>
+#include <ringmail/raw.h>
+
+#include "conformance/scratch.h"
 
 STEP(await_step, rgm_await);
 
@@ -562,5 +567,145 @@ field_b73_imported_in_either_mode(struct stage *stage)
     stage_open(stage);
     moves(stage, 0, length_bytes);
     moves(stage, SOCK_NONBLOCK, length_bytes);
+    stage_close(stage);
+}
+
+/* ------------------------------------------------------------------ lent out */
+
+struct loan {
+    struct rgm_socket *handle;
+    struct rgm_raw raw;
+    int status;
+};
+
+static void
+do_borrow(struct puppet *puppet, void *argument)
+{
+    struct loan *loan = argument;
+
+    loan->status = rgm_raw_borrow(puppet, loan->handle, &loan->raw);
+}
+
+static void
+do_give_back(struct puppet *puppet, void *argument)
+{
+    struct loan *loan = argument;
+
+    rgm_raw_give_back(puppet, &loan->raw);
+    rgi_check(loan->raw.handle == NULL && loan->raw.descriptor == 0);
+    rgm_raw_give_back(puppet, &loan->raw); /* of nothing */
+}
+
+static struct loan
+borrow(struct stage *stage, struct rgm_socket *handle)
+{
+    struct loan loan = {.handle = handle};
+
+    stage_do(stage, do_borrow, &loan);
+    return loan;
+}
+
+/* What somebody else does with it, knowing nothing of us, on a thread of his. */
+static void
+use_beside_us(int fd, int peer)
+{
+    char byte = 0;
+
+    rgi_check(is_closed_on_exec(fd));
+    rgi_check(send(fd, "r", 1, MSG_NOSIGNAL) == 1);
+    peer_receive(peer, &byte, 1);
+    rgi_check(byte == 'r');
+    peer_send(peer, "w", 1);
+    while (recv(fd, &byte, 1, MSG_DONTWAIT) < 0)
+        rgi_check(errno == EAGAIN || errno == EINTR);
+    rgi_check(byte == 'w');
+}
+
+/* Lent twice: the handle goes on, and is nobody's to close or to move before both
+ * are back. */
+static void
+lend_a_stream(struct stage *stage)
+{
+    struct rgm_stream near;
+    struct rgm_detach detach;
+    struct loan first, second;
+    char byte;
+    int peer = stage_pair(stage, &near);
+
+    first = borrow(stage, &near.socket);
+    second = borrow(stage, &near.socket);
+    rgi_check(first.status == 0 && second.status == 0);
+    rgi_check(first.raw.descriptor == second.raw.descriptor);
+    use_beside_us(first.raw.descriptor, peer);
+    peer_send(peer, "x", 1);
+    rgi_check(stage_read(stage, &near, &byte, 1, &(bool){false}) == 1);
+    rgi_check(byte == 'x');
+    stage_do(stage, do_give_back, &first);
+    rgi_check(stage_close_stream(stage, &near) == -EBUSY);
+    rgm_stream_detach(&detach, &near);
+    rgi_check(rgm_call(stage->runtime, &detach) == -EBUSY);
+    stage_do(stage, do_give_back, &second);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    rgi_check(borrow(stage, &near.socket).status == -EBADF);
+    peer_close(peer);
+}
+
+static void
+lend_a_file(struct stage *stage, struct scratch *scratch)
+{
+    struct rgm_file file;
+    struct loan loan;
+
+    file_open_both(stage, scratch, &file);
+    loan = borrow(stage, &file.handle);
+    rgi_check(loan.status == 0 && loan.raw.descriptor == file.descriptor);
+    rgi_check(pwrite(loan.raw.descriptor, "lent", 4, 0) == 4);
+    rgi_check(file_close(stage, &file) == -EBUSY);
+    stage_do(stage, do_give_back, &loan);
+    rgi_check(file_close(stage, &file) == 0);
+    rgi_check(scratch_holds(scratch->path, "lent"));
+}
+
+void
+cmp_08_a_lent_descriptor_is_used_beside_us(struct stage *stage)
+{
+    struct scratch scratch;
+
+    scratch_open(stage, &scratch);
+    lend_a_stream(stage);
+    lend_a_file(stage, &scratch);
+    scratch_close(stage, &scratch);
+}
+
+static void
+do_borrow_elsewhere(struct puppet *puppet, void *argument)
+{
+    struct loan *loan = argument;
+
+    loan->status = rgm_raw_borrow(puppet, NULL, &loan->raw);
+    rgi_check(loan->status == -EINVAL);
+    loan->status = rgm_raw_borrow(puppet, loan->handle, &loan->raw);
+}
+
+void
+cmp_08_what_is_not_here_is_not_lent(struct stage *stage)
+{
+    struct rgm_socket none = {0};
+    struct rgm_stream near;
+    struct loan loan = {.handle = &near.socket, .raw = {.descriptor = 7}};
+    int peer;
+
+    stage->options.workers = 2;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    stage_do_on(stage, 1, do_borrow_elsewhere, &loan);
+    rgi_check(loan.status == -EXDEV && loan.raw.descriptor == 7);
+    rgi_check(borrow(stage, &none).status == -EBADF);
+    near.socket.worker.bits ^= UINT64_C(1) << 34; /* of another runtime */
+    rgi_check(borrow(stage, &near.socket).status == -EINVAL);
+    near.socket.worker.bits ^= UINT64_C(1) << 34;
+    rgi_check(stage_busy(stage, &near) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
     stage_close(stage);
 }

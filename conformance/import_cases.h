@@ -3,7 +3,7 @@
 #define CONFORMANCE_IMPORT_CASES_H
 
 /* import_cases.h - what must a provider with descriptors show of those that
- * somebody else has opened? */
+ * somebody else has opened, and of its own when somebody else uses them? */
 
 #include "conformance/harness.h"
 
@@ -15,7 +15,9 @@
     X(suite, pkt_07_imports_refuse_the_other_kind)                             \
     X(suite, soc_04_connects_are_not_rolled_back)                              \
     X(suite, soc_04_hang_up_of_the_unconnected_is_forgotten)                   \
-    X(suite, field_b73_imported_in_either_mode)
+    X(suite, field_b73_imported_in_either_mode)                                \
+    X(suite, cmp_08_a_lent_descriptor_is_used_beside_us)                       \
+    X(suite, cmp_08_what_is_not_here_is_not_lent)
 
 IMPORT_CASES(CONFORM_DECLARE, import)
 

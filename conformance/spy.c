@@ -4,6 +4,7 @@
 
 #include "conformance/spy.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include <ringmail/runtime.h>
@@ -115,6 +116,14 @@ spy_transfer(struct rgm_provider *provider, const struct rgm_transfer *transfer)
     return mine->real->transfer(provider, transfer);
 }
 
+static int
+spy_descriptor(struct rgm_provider *provider, uint64_t resource)
+{
+    return mine->real->descriptor != NULL
+               ? mine->real->descriptor(provider, resource)
+               : -ENOTSUP;
+}
+
 static const struct rgm_provider_ops spy_ops = {
     .version = RGM_PROVIDER_VERSION,
     .now = spy_now,
@@ -123,6 +132,7 @@ static const struct rgm_provider_ops spy_ops = {
     .wait = spy_wait,
     .wake = spy_wake,
     .transfer = spy_transfer,
+    .descriptor = spy_descriptor,
 };
 
 static int

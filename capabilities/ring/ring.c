@@ -510,6 +510,15 @@ ring_transfer(struct rgm_provider *provider,
     return rgi_ring_transfer(self(provider), transfer);
 }
 
+static int
+ring_descriptor(struct rgm_provider *provider, uint64_t resource)
+{
+    const struct rgi_channel *channel =
+        rgi_channel_find(&self(provider)->channels, resource);
+
+    return channel == NULL ? -EBADF : channel->fd;
+}
+
 /* ---------------------------------------------------------- open and close */
 
 static const struct rgm_provider_ops ring_ops = {
@@ -520,6 +529,7 @@ static const struct rgm_provider_ops ring_ops = {
     .wait = ring_wait,
     .wake = ring_wake,
     .transfer = ring_transfer,
+    .descriptor = ring_descriptor,
 };
 
 #define BIT(kind) (UINT64_C(1) << (kind))

@@ -268,6 +268,13 @@ threads_transfer(struct rgm_provider *provider,
     return rgi_socket_transfer((int)transfer->resource, transfer);
 }
 
+static int
+threads_descriptor(struct rgm_provider *provider, uint64_t resource)
+{
+    (void)provider;
+    return (int)resource;
+}
+
 /* ----------------------------------------------------------- open and close */
 
 static const struct rgm_provider_ops threads_ops = {
@@ -278,6 +285,7 @@ static const struct rgm_provider_ops threads_ops = {
     .wait = threads_wait,
     .wake = threads_wake,
     .transfer = threads_transfer,
+    .descriptor = threads_descriptor,
 };
 
 static int

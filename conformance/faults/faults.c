@@ -324,6 +324,12 @@ post_transfer(struct rgm_provider *provider,
                                    : fault_transfer(transfer);
 }
 
+static int
+post_descriptor(struct rgm_provider *provider, uint64_t resource)
+{
+    return mine->real->descriptor(provider, resource);
+}
+
 static const struct rgm_provider_ops post_ops = {
     .version = RGM_PROVIDER_VERSION,
     .now = post_now,
@@ -332,6 +338,7 @@ static const struct rgm_provider_ops post_ops = {
     .wait = post_wait,
     .wake = post_wake,
     .transfer = post_transfer,
+    .descriptor = post_descriptor,
 };
 
 static int

@@ -3,7 +3,7 @@
 #define RINGMAIL_PROVIDER_H
 
 /*
- * provider.h - what carries the capabilities out: five entries, one that may be
+ * provider.h - what carries the capabilities out: five entries, two that may be
  * missing, and a bitmap.
  *
  * For authors of providers; a program that only uses ringmail names a provider
@@ -184,9 +184,13 @@ struct rgm_provider_ops {
      * reads), or a negative errno; -EAGAIN: not now. */
     int64_t (*transfer)(struct rgm_provider *provider,
                         const struct rgm_transfer *transfer);
+
+    /* NULL, or the system's descriptor behind a resource of an open handle, for
+     * raw.h; -EBADF when there is none. It stays the provider's. */
+    int (*descriptor)(struct rgm_provider *provider, uint64_t resource);
 };
 
-#define RGM_PROVIDER_VERSION 2
+#define RGM_PROVIDER_VERSION 3
 
 /*
  * Words of shared memory from which a busy worker sees, without a call, that

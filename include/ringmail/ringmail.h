@@ -29,6 +29,7 @@
 #include <ringmail/package.h>
 #include <ringmail/packet.h>
 #include <ringmail/provider.h>
+#include <ringmail/raw.h>
 #include <ringmail/reader.h>
 #include <ringmail/receiver.h>
 #include <ringmail/resize.h>
