@@ -58,6 +58,13 @@ rgm_init(const struct rgm_message_type *type, void *record)
 /* The blocks of small types are cleared line by line: that many in place. */
 #define CLEAR_LINES_MAX 4u
 
+static inline void
+clear_lines(char *block, size_t size_bytes)
+{
+    for (char *line = block; line < block + size_bytes; line += RGI_SLAB_STEP)
+        memset(line, 0, RGI_SLAB_STEP);
+}
+
 /* From `bare` on; what is behind the end is in the block, too, and undefined. */
 static inline void
 clear(char *block, size_t bare, size_t size_bytes)
@@ -66,15 +73,14 @@ clear(char *block, size_t bare, size_t size_bytes)
         memset(block + bare, 0, size_bytes - bare);
         return;
     }
-    for (char *line = block; line < block + size_bytes; line += RGI_SLAB_STEP)
-        memset(line, 0, RGI_SLAB_STEP);
+    clear_lines(block, size_bytes);
 }
 
-void *
-rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
-         size_t trailing_bytes)
+/* A request, something long, the last of its size, or by a guest. */
+__attribute__((noinline)) static void *
+take_other(struct rgm_worker *worker, const struct rgm_message_type *type,
+           size_t trailing_bytes)
 {
-    struct rgm_worker *worker = self->worker;
     size_t size_bytes = type->size_bytes + trailing_bytes;
     size_t bare = bare_bytes(type);
     char *record;
@@ -87,6 +93,27 @@ rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
         return NULL;
     clear(record, bare, type->size_bytes);
     header_init(type, record, (uint32_t)size_bytes)->flags = RGI_MESSAGE_TAKEN;
+    return record;
+}
+
+/* A small one-way message of one's own worker is made without a call. */
+void *
+rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
+         size_t trailing_bytes)
+{
+    const size_t small_bytes = (size_t)CLEAR_LINES_MAX * RGI_SLAB_STEP;
+    struct rgm_worker *worker = self->worker;
+    char *record;
+
+    if (rgi_current != worker || type->kind != RGM_KIND_MESSAGE ||
+        trailing_bytes > small_bytes ||
+        type->size_bytes + trailing_bytes > small_bytes ||
+        (record = rgi_slab_take_small(
+             &worker->slab, type->size_bytes + trailing_bytes)) == NULL)
+        return take_other(worker, type, trailing_bytes);
+    clear_lines(record, type->size_bytes);
+    header_init(type, record, (uint32_t)(type->size_bytes + trailing_bytes))
+        ->flags = RGI_MESSAGE_TAKEN;
     return record;
 }
 

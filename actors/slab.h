@@ -101,6 +101,22 @@ rgi_slab_take(struct rgi_slab *slab, size_t size_bytes)
     return block;
 }
 
+/* The same for what no list is needed to be looked for, of 1 byte at least; NULL
+ * also when only its list is empty. */
+static inline void *
+rgi_slab_take_small(struct rgi_slab *slab, size_t size_bytes)
+{
+    struct rgi_slab_list *list = &slab->free[(size_bytes - 1) / RGI_SLAB_STEP];
+    struct rgi_slab_block *block = list->first;
+
+    if (__builtin_expect(block == NULL, 0))
+        return NULL;
+    rgi_slab_unpoison(block, rgi_slab_class_size(rgi_slab_class(size_bytes)));
+    list->first = block->next;
+    rgi_prefetch_write(block->ahead);
+    return block;
+}
+
 /* Give back what was taken with that size. Thread: owner of this slab. */
 void rgi_slab_give(struct rgi_slab *slab, void *memory, size_t size_bytes);
 /* Give back a list, oldest first, of blocks that were taken with that size, no
