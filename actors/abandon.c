@@ -62,6 +62,13 @@ release_by_type(struct rgm_actor *janitor, struct rgm_request *request)
 }
 
 static void
+say_who_is_told(struct rgm_request *request, rgm_answer_function *release)
+{
+    request->answer = release;
+    request->asker_flags |= RGI_ASKED_ABANDONED;
+}
+
+static void
 move_to_janitor(struct rgm_actor *self, struct rgm_request *request,
                 rgm_answer_function *release)
 {
@@ -74,8 +81,7 @@ move_to_janitor(struct rgm_actor *self, struct rgm_request *request,
     rgi_list_push_back(&janitor->scope, &request->scope.link);
     janitor->out_count++;
     request->asker = janitor;
-    request->answer = release;
-    request->asker_flags |= RGI_ASKED_ABANDONED;
+    say_who_is_told(request, release);
 }
 
 static int
@@ -96,10 +102,20 @@ give_up(struct rgm_actor *self, struct rgm_request *request,
 
     if (status != 0)
         return status;
+    if (rgi_request_is_stray(request)) { /* it comes to its asker by name */
+        say_who_is_told(request, release);
+        return 0;
+    }
     move_to_janitor(self, request, release);
     if (worker->draining)
         rgi_requests_cancel(worker, &worker->janitor.scope);
     return 0;
+}
+
+void
+rgi_abandoned_arrived(struct rgm_actor *actor, struct rgm_request *request)
+{
+    move_to_janitor(actor, request, request->answer);
 }
 
 int

@@ -105,13 +105,23 @@ flush_if_old(struct rgm_worker *worker)
         look_at_clock(worker);
 }
 
+/* What stays may be answered while its asker is about to leave. */
+__attribute__((always_inline)) static inline void
+answer_delivered(struct rgm_worker *worker, struct rgm_actor *actor,
+                 struct rgm_message *message)
+{
+    rgi_request_answered(worker, actor, rgi_request_of(message));
+    if (__builtin_expect(actor->life == RGI_LIFE_FROZEN, 0))
+        rgi_move_spoke(actor);
+}
+
 /* One delivery: an answer, or mail while the actor runs. */
 __attribute__((always_inline)) static inline void
 deliver_one(struct rgm_worker *worker, struct rgm_actor *actor,
             struct rgm_message *message)
 {
     if (message->flags & RGI_MESSAGE_ANSWER)
-        rgi_request_answered(worker, actor, rgi_request_of(message));
+        answer_delivered(worker, actor, message);
     else if (__builtin_expect(message->flags & RGI_MESSAGE_CANCELLED, 0))
         rgi_deliver_cancelled(worker, actor, message);
     else if (actor->life == RGI_LIFE_RUNNING)
@@ -332,7 +342,10 @@ rgi_deliver(struct rgm_worker *worker, struct rgm_message *message)
     struct rgi_slot *slot;
 
     if (message->type->kind == RGM_KIND_OPERATION) {
-        rgi_operate(worker, message);
+        if (__builtin_expect(message->flags & RGI_MESSAGE_ANSWER, 0))
+            rgi_stray_arrived(worker, message);
+        else
+            rgi_operate(worker, message);
         return;
     }
     slot = rgi_slot_find(&worker->slots, message->to);

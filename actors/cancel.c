@@ -67,6 +67,8 @@ node_is_home(struct rgm_worker *worker, struct rgm_request *request)
         return;
     if (request->life == RGI_REQUEST_CHASED) {
         rgi_request_told(request);
+        if (request->asker->life == RGI_LIFE_FROZEN)
+            rgi_actor_wake(worker, request->asker); /* it waited for the node */
         return;
     }
     (void)rgi_request_arrives(request);
@@ -181,8 +183,10 @@ rgi_request_cancel(struct rgm_worker *worker, struct rgm_request *request,
     }
 }
 
-void
-rgi_requests_cancel(struct rgm_worker *worker, struct rgm_link *list)
+/* mover: NULL, or whose it is, and what stays when he moves is let be. */
+static void
+cancel_each(struct rgm_worker *worker, struct rgm_link *list,
+            const struct rgm_actor *mover)
 {
     struct rgm_link *link = list->next;
     bool waits = false;
@@ -193,13 +197,26 @@ rgi_requests_cancel(struct rgm_worker *worker, struct rgm_link *list)
 
         link = link->next;
         if (request->asker_flags & RGI_ASKED_STAYS ||
-            rgi_is_cleanup(&request->message))
+            rgi_is_cleanup(&request->message) ||
+            (mover != NULL && rgi_may_stay(mover, request)))
             continue;
         waits = waits || request->life == RGI_REQUEST_WAITING;
         rgi_request_cancel(worker, request, 0);
     }
     if (waits)
         rgi_lanes_leave(worker);
+}
+
+void
+rgi_requests_cancel(struct rgm_worker *worker, struct rgm_link *list)
+{
+    cancel_each(worker, list, NULL);
+}
+
+void
+rgi_requests_cancel_to_move(struct rgm_worker *worker, struct rgm_actor *actor)
+{
+    cancel_each(worker, &actor->scope, actor);
 }
 
 void

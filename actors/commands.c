@@ -124,6 +124,15 @@ rgi_operation_leaves(struct rgm_worker *worker, struct rgm_message *message)
     return rgi_is_command(operation);
 }
 
+void
+rgi_name_give(struct rgm_worker *worker, struct rgm_operation *operation)
+{
+    if (operation->number != 0)
+        return;
+    operation->number = number_next(worker);
+    rgi_name_add(worker, operation);
+}
+
 /* ---- whose identity is asked for ---- */
 
 static int
@@ -131,10 +140,7 @@ identify_here(struct rgm_worker *worker, struct rgm_operation *operation)
 {
     if (operation->request.message.state != RGI_AT_PROVIDER)
         return -ESRCH;
-    if (operation->number == 0) {
-        operation->number = number_next(worker);
-        rgi_name_add(worker, operation);
-    }
+    rgi_name_give(worker, operation);
     return 0;
 }
 

@@ -162,13 +162,19 @@ rgi_deadline_default(struct rgm_worker *worker, struct rgm_request *request)
 void
 rgi_deadline_begin(struct rgm_worker *worker, struct rgm_request *request)
 {
+    rgi_deadline_resume(worker, request);
+    request->message.flags |= RGI_MESSAGE_DEADLINE;
+}
+
+void
+rgi_deadline_resume(struct rgm_worker *worker, struct rgm_request *request)
+{
     struct rgi_timer *timer = timer_of(request);
 
     *timer = (struct rgi_timer){.kind = RGI_TIMER_DEADLINE,
                                 .place = RGI_TIMER_COLLECTED};
     rgi_list_push_back(&worker->deadlines, &timer->link);
     request->asker_flags |= RGI_ASKED_TIMED;
-    request->message.flags |= RGI_MESSAGE_DEADLINE;
 }
 
 void

@@ -187,6 +187,7 @@ ask(struct rgm_actor *self, struct rgm_completion *completion,
 
     if (scope != NULL)
         rgm_request_in_scope(&operation->request, scope);
+    rgi_request_bind(&operation->request);
     rgm_ask_request(self, &operation->request, answer);
     if (operation->state != RGM_OPERATION_HOME)
         return 0;

@@ -59,6 +59,7 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
     rgi_list_init(&worker->deadlines);
     rgi_list_init(&worker->distant);
     rgi_list_init(&worker->remote);
+    rgi_list_init(&worker->strays);
     rgi_list_init(&worker->movers);
     rgi_list_init(&worker->acquires);
     rgi_list_init(&worker->outputs);
@@ -128,6 +129,10 @@ refused(struct rgm_worker *worker, struct rgm_message *message,
     bool control = message->type->kind == RGM_KIND_CONTROL;
 
     rgi_assert((message->flags & RGI_MESSAGE_BUNDLE) == 0);
+    if (message->flags & RGI_MESSAGE_ANSWER) {
+        rgi_stray_refused(worker, message);
+        return;
+    }
     if (is_for_an_actor(message) && follow(worker, message))
         return;
     rgi_count(worker, refused);
@@ -280,6 +285,19 @@ rgi_post_far(struct rgm_worker *worker, struct rgm_message *message,
     outbox_put(worker, message, destination, destination);
 }
 
+void
+rgi_post_answer(struct rgm_worker *worker, struct rgm_message *message,
+                uint32_t destination)
+{
+    struct rgi_outbox *outbox = &worker->outboxes[destination];
+
+    if (outbox->count == 0)
+        outbox_begin(worker, destination);
+    rgi_holder_set(message, RGI_HOLDER_HOME);
+    rgi_outbox_link(outbox, message); /* without a hint: `status` is its own */
+    outbox_end(worker, destination);
+}
+
 bool
 rgi_unpost(struct rgm_worker *worker, struct rgm_message *message,
            uint32_t destination)
@@ -358,6 +376,9 @@ rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
         return;
     }
     credit(worker, message);
+    if (__builtin_expect(worker->strays_out != 0, 0) &&
+        rgi_stray_home(worker, message))
+        return;
     if (__builtin_expect(message->flags & RGI_MESSAGE_LOST, 0)) {
         rgi_request_lost(worker, rgi_request_of(message));
     } else if (message->type->kind != RGM_KIND_MESSAGE) {

@@ -4,7 +4,8 @@
  * move.c - an actor leaves a worker that retires, and keeps its address.
  *
  * 1. freeze   its mail collects, what it asks waits, what it has out is
- *             cancelled and awaited, leases it took are awaited
+ *             cancelled and awaited, or stays (stays.c), leases it took are
+ *             awaited
  * 2. leave    what it has sent must not be overtaken by what it will send from
  *             elsewhere: its node passes through the local FIFO, behind what it
  *             sent to neighbours, and all outboxes are pushed. A slot number
@@ -97,7 +98,7 @@ freeze(struct rgm_worker *worker, struct rgm_actor *actor)
     rgi_roam_of(actor)->move = move;
     actor->life = RGI_LIFE_FROZEN;
     worker->frozen_count++;
-    rgi_requests_cancel(worker, &actor->scope);
+    rgi_requests_cancel_to_move(worker, actor);
     rgi_actor_wake(worker, actor);
     return 0;
 }
@@ -150,14 +151,24 @@ pass_local(struct rgm_worker *worker, struct rgi_move *move)
     rgi_mail_post_local(&worker->mail, &move->message);
 }
 
+/* Nothing of its is out but what stays, and what waits to be asked. */
+static bool
+nothing_is_out(struct rgm_worker *worker, const struct rgm_actor *actor)
+{
+    const struct rgi_move *move = rgi_roam_of(actor)->move;
+
+    return actor->scopes == NULL &&
+           actor->out_count == move->asked_count + rgi_stays_count(actor) &&
+           !rgi_worker_has_lease_of(worker, actor);
+}
+
 /* It may not leave from where it is in the ready list. */
 void
 rgi_move_look(struct rgm_worker *worker, struct rgm_actor *actor)
 {
     struct rgi_move *move = rgi_roam_of(actor)->move;
 
-    if (actor->scopes != NULL || actor->out_count != move->asked_count ||
-        rgi_worker_has_lease_of(worker, actor))
+    if (!nothing_is_out(worker, actor))
         return;
     if (!move->passed) {
         pass_local(worker, move);
@@ -349,6 +360,7 @@ leave(struct rgm_worker *worker, struct rgi_move *move,
         rgi_roam_of(actor)->name = actor->address;
     rgi_roam_of(actor)->forward = forward;
     deadlines_stop(worker, move);
+    rgi_stays_leave(worker, actor, to);
     rgi_watch_move(worker, actor->address, to);
     send_kept(worker, move, to);
     send_state(worker, move, to);
@@ -363,7 +375,8 @@ try_leave(struct rgm_worker *worker, struct rgi_move *move)
     struct rgi_forward *forward;
     struct rgm_address to;
 
-    if (!move->passed || !rgi_forwards_ready(worker))
+    if (!move->passed || !nothing_is_out(worker, actor) ||
+        !rgi_forwards_ready(worker))
         return false;
     rgi_flush_all(worker);
     if (worker->dirty != 0 || !tokens_take(worker, move))
@@ -484,6 +497,7 @@ arrive(struct rgm_worker *worker, struct rgi_move *move)
     actor->mail_first = NULL;
     worker->actors_count++;
     rgi_actor_wake(worker, actor);
+    rgi_stays_arrive(worker, actor);
     take_waiting(worker, move, waiting);
     start_asked(worker, move);
     if (worker->draining)

@@ -383,6 +383,27 @@ lose_asked_elsewhere(struct rgm_worker *worker)
     }
 }
 
+/* Asked from here, by who has left: their home is here, and they go on. */
+static void
+lose_strays(struct rgm_worker *worker)
+{
+    struct rgm_link *link = worker->strays.next;
+
+    while (link != &worker->strays) {
+        struct rgm_operation *operation =
+            rgi_container_of(link, struct rgm_operation, remote);
+
+        link = link->next;
+        if (!is_at_provider(worker, operation))
+            continue;
+        rgi_name_remove(operation);
+        rgi_list_remove(&operation->remote);
+        worker->operations_out--;
+        operation->request.message.flags |= RGI_MESSAGE_LOST;
+        rgi_send_home(worker, &operation->request.message, worker->failure);
+    }
+}
+
 /* Closes of dropped handles: nobody is to be told, and the worker's own actor
  * does not end. */
 static void
@@ -421,6 +442,7 @@ rgi_operations_lose(struct rgm_worker *worker)
             lose_asked_by(worker, slot->u.actor);
     }
     lose_asked_elsewhere(worker);
+    lose_strays(worker);
     lose_drops(worker);
     rgi_writers_lose(worker);
     rgi_readers_lose(worker);
@@ -488,6 +510,9 @@ deliver(struct rgm_worker *worker, struct rgm_message *message)
     if (waits_for_time(operation))
         rgi_timer_home(worker, operation);
     if (asked_here(worker, message)) {
+        if (__builtin_expect(worker->strays_out != 0, 0) &&
+            rgi_request_is_stray(&operation->request))
+            rgi_list_remove(&operation->remote);
         rgi_come_home(worker, message);
         return;
     }

@@ -242,6 +242,7 @@ go_on(struct rgi_input *input)
     input->half.out = 1;
     input->unwanted = false;
     rgm_stream_read_pooled(&input->read, input->half.stream, input->pool);
+    rgi_request_bind(&input->read.request);
     rgm_ask_request(asker, &input->read.request, arrived);
 }
 

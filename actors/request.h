@@ -35,7 +35,7 @@
 #include "capabilities/operation.h"
 
 /* Flags of a message; RGI_MESSAGE_URGENT is in mailbox/mail.h. */
-#define RGI_MESSAGE_ANSWER 0x02   /* home, for its asker's callback */
+#define RGI_MESSAGE_ANSWER 0x02   /* home; on its way after its asker: stays.c */
 #define RGI_MESSAGE_TAKEN 0x04    /* from the slab, given back when home */
 #define RGI_MESSAGE_LOST 0x08     /* home, but its record is not: see fail */
 #define RGI_MESSAGE_CANCELLED 0x10 /* marked: goes home unhandled */
@@ -69,6 +69,13 @@ enum rgi_request_life {
     RGI_REQUEST_AWAITING,   /* home; its node is out */
     RGI_REQUEST_ANSWERED,   /* home; in its asker's line, or in an order */
     RGI_REQUEST_LOST
+};
+
+/* What becomes of an operation whose asker moves to another worker: stays.c. */
+enum rgi_request_bond {
+    RGI_BOND_NONE,  /* it may stay, if its asker lets it */
+    RGI_BOND_ASKER, /* its answer is of the library's, and of this worker */
+    RGI_BOND_LEFT   /* its asker has moved, and it has stayed */
 };
 
 /* Where a request is at its holder; one-way messages are HOME or OUT. */
@@ -156,6 +163,21 @@ rgi_request_chased(struct rgm_request *request)
 {
     rgi_assert(request->life == RGI_REQUEST_OUT);
     request->life = RGI_REQUEST_CHASED;
+}
+
+/* Whether its home is not where its asker is: written as that leaves, and not
+ * before it is answered. Thread: the asker's worker; its home. */
+static inline bool
+rgi_request_is_stray(const struct rgm_request *request)
+{
+    return request->bond == RGI_BOND_LEFT;
+}
+
+/* The library asks in an actor's name, for something of this worker's. */
+static inline void
+rgi_request_bind(struct rgm_request *request)
+{
+    request->bond = RGI_BOND_ASKER;
 }
 
 /* The travelling part is home. Returns: whether that is all of it. */

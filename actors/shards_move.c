@@ -473,5 +473,6 @@ retry_later(struct rgm_actor *self, struct rgm_shard *shard)
     parts->retrying = true;
     rgm_sleep_for(&parts->retry, rgm_worker_address(self->worker->number),
                   RGM_SHARD_RETRY_NS);
+    rgi_request_bind(&parts->retry.request);
     rgm_ask_request(self, &parts->retry.request, on_pause_over);
 }

@@ -364,6 +364,7 @@ rgm_send_message_after(struct rgm_actor *self, struct rgm_address to,
     later->message = message;
     rgm_sleep_for(&later->sleep, rgm_worker_address(worker->number),
                   duration_ns);
+    rgi_request_bind(&later->sleep.request);
     rgm_ask_request(self, &later->sleep.request, later_over);
     if (ret_identity != NULL) {
         status = rgm_identify_request(self, &later->sleep.request,

@@ -310,6 +310,7 @@ struct rgm_worker {
     struct rgi_lane *lanes; /* two per destination */
     struct rgi_hold *holds; /* open ones */
     uint32_t messages_out;
+    uint32_t strays_out; /* of those: whose asker has moved, stays.c */
 
     /* actor.c */
     struct rgm_actor *ready_first; /* the next generation */
@@ -360,6 +361,7 @@ struct rgm_worker {
     uint32_t operations_out;
     struct rgm_link remote; /* operations asked from elsewhere */
     uint32_t remote_count;
+    struct rgm_link strays; /* begun here by who has moved since */
 
     /* commands.c */
     struct rgi_names *names; /* operations of ours that have a number */
@@ -487,6 +489,9 @@ void rgi_send_home_in_line(struct rgm_worker *worker,
                            struct rgm_message *message, int status);
 /* One of ours is home: credit it and hand it to its actor or its hook. */
 void rgi_come_home(struct rgm_worker *worker, struct rgm_message *message);
+/* An answer follows its asker to another worker: mail that nobody holds. */
+void rgi_post_answer(struct rgm_worker *worker, struct rgm_message *message,
+                     uint32_t destination);
 /* Push all outboxes. */
 void rgi_flush_all(struct rgm_worker *worker);
 /* The time of this turn. */
@@ -568,6 +573,24 @@ void rgi_moved_runs(struct rgm_actor *actor);
 /* The address it was spawned with; what it has besides, if it is movable. */
 #define rgi_name_of(actor) rgm_actor_address(actor)
 struct rgi_roam *rgi_roam_of(const struct rgm_actor *actor);
+
+/* ---- stays.c ---- */
+
+/* Whether it goes on where it is when its actor moves. */
+bool rgi_may_stay(const struct rgm_actor *actor,
+                  const struct rgm_request *request);
+/* How many of an actor's do. Cost: a walk over what it has out. */
+uint32_t rgi_stays_count(const struct rgm_actor *actor);
+/* It goes to that address; and it has come. */
+void rgi_stays_leave(struct rgm_worker *worker, struct rgm_actor *actor,
+                     struct rgm_address to);
+void rgi_stays_arrive(struct rgm_worker *worker, struct rgm_actor *actor);
+/* One is home, and credited: it goes on, if its asker has moved. Returns:
+ * whether it does. */
+bool rgi_stray_home(struct rgm_worker *worker, struct rgm_message *message);
+/* One has come after its asker; or met the worker closed. */
+void rgi_stray_arrived(struct rgm_worker *worker, struct rgm_message *message);
+void rgi_stray_refused(struct rgm_worker *worker, struct rgm_message *message);
 
 /* ---- forwards.c ---- */
 
@@ -904,6 +927,9 @@ void rgi_request_cancel(struct rgm_worker *worker, struct rgm_request *request,
                         uint32_t why);
 /* What an actor has out, as it stops. */
 void rgi_requests_cancel(struct rgm_worker *worker, struct rgm_link *list);
+/* The same of an actor that moves, but for what stays. */
+void rgi_requests_cancel_to_move(struct rgm_worker *worker,
+                                 struct rgm_actor *actor);
 /* A cancel node has reached this worker. */
 void rgi_cancel_arrived(struct rgm_worker *worker, struct rgm_message *node);
 /* It met a closed inbox. */
@@ -921,6 +947,8 @@ struct rgm_operation *rgi_name_find(const struct rgm_worker *worker,
                                     uint64_t number);
 /* It has a number, and is begun: it can be found. */
 void rgi_name_add(struct rgm_worker *worker, struct rgm_operation *operation);
+/* One that this worker has begun gets a number, if it has none. */
+void rgi_name_give(struct rgm_worker *worker, struct rgm_operation *operation);
 /* An operation leaves for another worker: it gets a number. Returns: whether it
  * needs no allowance. */
 bool rgi_operation_leaves(struct rgm_worker *worker,
@@ -974,6 +1002,10 @@ int rgi_deadline_check(struct rgm_worker *worker,
 /* It is asked: its deadline counts, from the first wait on. */
 void rgi_deadline_begin(struct rgm_worker *worker,
                         struct rgm_request *request);
+/* The deadline of one that has stayed counts on the worker its asker came to: of
+ * the record, only the asker's part is written. */
+void rgi_deadline_resume(struct rgm_worker *worker,
+                         struct rgm_request *request);
 /* Make a duration that begins now into a moment. */
 void rgi_deadline_settle(struct rgm_worker *worker,
                          struct rgm_request *request);
@@ -991,6 +1023,9 @@ uint64_t rgi_deadline_of(struct rgm_worker *worker,
 
 /* ---- abandon.c ---- */
 
+/* One that was given up while its asker was elsewhere has come to it. */
+void rgi_abandoned_arrived(struct rgm_actor *actor,
+                           struct rgm_request *request);
 int rgi_timeout_start(struct rgm_worker *worker,
                       struct rgm_operation *operation);
 bool rgi_timeout_is_over(struct rgi_timer *timer);

@@ -115,6 +115,8 @@ write_rest(struct rgi_output *output, struct rgm_actor *asker,
     if (submit->scope != NULL)
         rgm_request_in_scope(&output->write.request, submit->scope);
     rgi_receipt_prepare(&output->receipt, &output->write.operation, where);
+    rgi_request_bind(&output->write.request);
+    rgi_request_bind(&output->receipt.request);
     rgm_ask_request(asker, &output->write.request, written);
     rgm_ask_request(asker, &output->receipt.request, received);
 }

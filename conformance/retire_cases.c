@@ -12,6 +12,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include <ringmail/detach.h>
 
@@ -36,6 +37,7 @@ struct diary {
     struct rgm_attach attach;
     struct rgm_stream own; /* a connection of its own */
     bool has_connection;
+    atomic_uint been; /* bit: a worker it has come to */
 };
 
 struct nomad {
@@ -43,7 +45,7 @@ struct nomad {
     struct diary *diary;
 };
 
-enum wish { READ, SLEEP, SLEEP_AT_0, WHERE };
+enum wish { READ, SLEEP, SLEEP_AT_0, IDENTIFY, WHERE };
 
 struct wish_request {
     struct rgm_request request;
@@ -72,6 +74,18 @@ static const struct rgm_behaviour nomad_behaviour = {
     .factory = RGM_MAKE(nomad, nomad_make),
     .retiring = RGM_DO(nomad, nomad_retiring),
     .movable = true,
+    .moved = RGM_DO(nomad, nomad_moved),
+};
+
+/* The same, and what it has out stays. */
+static const struct rgm_behaviour settler_behaviour = {
+    .name = "settler",
+    .size_bytes = sizeof(struct nomad),
+    RGM_HANDLERS(nomad_handlers),
+    .factory = RGM_MAKE(nomad, nomad_make),
+    .retiring = RGM_DO(nomad, nomad_retiring),
+    .movable = true,
+    .operations_stay = true,
     .moved = RGM_DO(nomad, nomad_moved),
 };
 
@@ -111,6 +125,7 @@ nomad_moved(struct nomad *self)
 {
     struct diary *diary = self->diary;
 
+    atomic_fetch_or(&diary->been, 1u << rgm_worker_number(&self->actor));
     if (!diary->has_connection)
         return;
     rgm_stream_attach(&diary->attach, rgm_here(self), &diary->own,
@@ -148,6 +163,9 @@ nomad_wish(struct nomad *self, struct wish_request *wish)
         sleep_at(self, rgm_here(self));
     } else if (wish->wish == SLEEP_AT_0) {
         sleep_at(self, rgm_worker_address(0));
+    } else if (wish->wish == IDENTIFY) {
+        rgi_check(rgm_identify(self, &diary->sleep, &diary->sleep_identity) ==
+                  0);
     }
     rgm_reply(self, wish, 0);
 }
@@ -174,6 +192,16 @@ nomad_on(struct stage *stage, uint32_t worker, struct diary *diary)
     rgi_check(rgm_runtime_spawn(stage->runtime, worker, &nomad_behaviour, diary,
                                 &nomad) == 0);
     return nomad;
+}
+
+static struct rgm_address
+settler_on(struct stage *stage, uint32_t worker, struct diary *diary)
+{
+    struct rgm_address settler;
+
+    rgi_check(rgm_runtime_spawn(stage->runtime, worker, &settler_behaviour,
+                                diary, &settler) == 0);
+    return settler;
 }
 
 /* Returns: where it was. */
@@ -281,6 +309,46 @@ opl_09_an_operation_ends_where_it_was_accepted(struct stage *stage)
     rgi_check(reads_at(stage, 1).submits == 0);
     rgi_check(spy_of(2)->submits[RGM_OP_READ] == 0);
     stage_do_on(stage, 0, order_release_cancels, NULL);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage->options.workers = 2; /* of which there are puppets */
+    stage_close(stage);
+}
+
+/* The settler of worker 2 reads from a stream of worker 0, and moves meanwhile:
+ * the provider that was given the read is the one that ends it, and the settler
+ * hears of it where it is then. */
+void
+opl_09_an_operation_stays_while_its_actor_moves(struct stage *stage)
+{
+    struct diary diary = {.has_connection = false};
+    struct rgm_stream near;
+    struct rgm_address settler;
+    int peer;
+
+    stage->options.workers = 3;
+    stage->spied = true;
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    diary.stream = &near;
+    settler = settler_on(stage, 2, &diary);
+    rgi_check(tell(stage, settler, READ) == 2);
+    while (reads_at(stage, 0).submits == 0)
+        continue;
+    shrink(stage, 2, false);
+    await(&diary.been);
+    rgi_check(tell(stage, settler, WHERE) != 2);
+    rgi_check(reads_at(stage, 0).in_flight > 0);
+    rgi_check(spy_of(0)->cancels == 0);
+    rgi_check(atomic_load(&diary.read_at) == 0);
+    peer_send(peer, "x", 1);
+    await(&diary.read_at);
+    rgi_check(atomic_load(&diary.read_status) == 0 && diary.byte == 'x');
+    rgi_check(atomic_load(&diary.read_at) ==
+              1 + tell(stage, settler, WHERE));
+    rgi_check(reads_at(stage, 0).submits == 1);
+    rgi_check(reads_at(stage, 1).submits == 0);
+    rgi_check(spy_of(2)->submits[RGM_OP_READ] == 0);
     rgi_check(stage_close_stream(stage, &near) == 0);
     peer_close(peer);
     stage->options.workers = 2; /* of which there are puppets */
@@ -451,6 +519,78 @@ tmr_24_a_sleep_stays_with_the_worker_that_took_it(struct stage *stage)
     sleep_elsewhere_and_move(stage);
     sleep_and_move(stage, 2);
     sleep_and_move(stage, 1);
+    stage->options.workers = 1;
+    stage_close(stage);
+}
+
+#define SETTLERS 12
+
+/* Whoever is on a worker that goes is elsewhere when this returns; its sleep is
+ * where it was. */
+static void
+settlers_go_on(struct stage *stage, uint32_t workers,
+               const struct rgm_address *settlers, struct diary *diaries)
+{
+    shrink(stage, workers, false);
+    for (unsigned i = 0; i < SETTLERS; i++) {
+        struct rgm_identity before = diaries[i].sleep_identity;
+
+        while (tell(stage, settlers[i], IDENTIFY) >= workers)
+            sched_yield();
+        rgi_check(diaries[i].sleep_identity.where.bits == before.where.bits);
+        rgi_check(diaries[i].sleep_identity.number == before.number);
+    }
+}
+
+/* Its old sleep hears commands; the next one is where it is, and does not. */
+static void
+settler_wakes(struct stage *stage, struct rgm_address settler,
+              struct diary *diary)
+{
+    struct rgm_identity old = diary->sleep_identity;
+
+    rgi_check(rgm_address_worker(old.where) == 3);
+    rgi_check(retime(stage, old, FAR_NS) == 0);
+    rgi_check(atomic_load(&diary->slept_at) == 0);
+    rgi_check(rgm_runtime_cancel(stage->runtime, old) == 0);
+    await(&diary->slept_at);
+    rgi_check(atomic_load(&diary->slept_status) == -ECANCELED);
+    rgi_check(atomic_load(&diary->slept_at) == 1 + 0);
+    atomic_store(&diary->slept_at, 0);
+    rgi_check(tell(stage, settler, SLEEP) == 0);
+    rgi_check(rgm_address_worker(diary->sleep_identity.where) == 0);
+    rgi_check(rgm_runtime_cancel(stage->runtime, old) < 0);
+    rgi_check(retime(stage, old, 0) < 0);
+    (void)stage_counters(stage);
+    rgi_check(atomic_load(&diary->slept_at) == 0);
+    rgi_check(rgm_runtime_cancel(stage->runtime, diary->sleep_identity) == 0);
+    await(&diary->slept_at);
+    rgi_check(rgm_runtime_stop_actor(stage->runtime, settler) == 0);
+}
+
+/* Among four workers, in mid-sleep: from the last one to each of the others, as
+ * these retire in turn. */
+void
+tmr_24_a_sleep_goes_on_while_its_actor_moves(struct stage *stage)
+{
+    static struct diary diaries[SETTLERS];
+    struct rgm_address settlers[SETTLERS];
+    bool by_all = false;
+
+    memset(diaries, 0, sizeof(diaries));
+    stage->options.workers = 4;
+    stage_open(stage);
+    for (unsigned i = 0; i < SETTLERS; i++) {
+        settlers[i] = settler_on(stage, 3, &diaries[i]);
+        rgi_check(tell(stage, settlers[i], SLEEP) == 3);
+    }
+    for (uint32_t workers = 3; workers > 0; workers--)
+        settlers_go_on(stage, workers, settlers, diaries);
+    for (unsigned i = 0; i < SETTLERS; i++)
+        by_all |= atomic_load(&diaries[i].been) == 7;
+    rgi_check(by_all);
+    for (unsigned i = 0; i < SETTLERS; i++)
+        settler_wakes(stage, settlers[i], &diaries[i]);
     stage->options.workers = 1;
     stage_close(stage);
 }

@@ -203,6 +203,15 @@ quick twice-lent-closes      actors moves assertion/word2== -DMAILS=3 -DGUESTS=1
 quick twice-closed-early     actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_CLOSED_EARLY
 quick twice-not-followed     actors moves assertion/at!=3 -DMAILS=3 -DGUESTS=1 -DMUT_NO_FOLLOW
 quick twice-state-first      actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_STATE_FIRST
+quick stays                  actors stays clean/3
+quick stays-loops            actors stays clean/3
+quick stays-close-out        actors stays assertion/word1== -DMUT_CLOSE_OUT
+quick stays-urgent           actors stays assertion/at==2 -DMUT_URGENT
+quick stays-named            actors stays assertion/running -DMUT_NAMED
+quick stays-chased           actors stays assertion -DMUT_CHASED
+quick stays-not-followed     actors stays assertion/answers -DMUT_NO_FOLLOW
+quick stays-early            actors stays assertion/chased -DMUT_EARLY
+quick stays-to-home          actors stays assertion -DMUT_TO_HOME
 quick lease                  actors lease clean/18
 quick lease-forced           actors lease clean/16 -DFORCED
 quick lease-not-serial       actors lease assertion/closed -DMUT_NO_SERIAL

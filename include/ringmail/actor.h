@@ -112,6 +112,9 @@ struct rgm_behaviour {
      * without a `retiring` hook by itself, else when that (or what it begins)
      * calls rgm_move. See rgm_move. */
     bool movable;
+    /* What it has out stays where it was accepted when it moves, instead of
+     * ending before: see rgm_move. */
+    bool operations_stay;
     /* First thing after a move, on its new worker. */
     rgm_hook_function *moved;
     /* A kept request was withdrawn and is about to go home. */
@@ -524,6 +527,16 @@ RGM_API bool rgm_worker_retiring(const struct rgm_actor *self);
  * worker `moved` runs, the asks start, the mail follows. Tokens stay good.
  * Its connections it detaches before (detach.h), and attaches in `moved`; other
  * things that are bound to a worker it closes, and opens anew.
+ *
+ * With `operations_stay` in its behaviour, what it has out of sleeps, timers,
+ * jobs and transfers is not cancelled, and not waited for: each stays with the
+ * worker that accepted it, in its queue or ring, until it ends, and its answer
+ * comes to where the actor runs then. Cancels, deadlines and re-timings reach it
+ * there. The worker that retires does not end before, so whoever waits for a peer
+ * cancels that first. Requests to other actors, operations of readers, writers and
+ * lanes of files, and what was asked in an order, a gather, a timeout or on
+ * behalf of another end before the move all the same. An abandoned one counts as
+ * the actor's own until it is home.
  *
  * When the runtime stops before it has moved, it is stopped.
  *

@@ -143,11 +143,12 @@ struct rgm_request {
             struct rgm_request **previous;
         } family; /* asked for another */
         struct rgm_timeout *wrapper; /* with a timeout */
+        struct rgm_address next; /* its asker has moved: to there */
     } with;
     struct rgm_gather *gather;
     uint32_t asker_flags;
     uint8_t life; /* enum rgi_request_life, actors/request.h */
-    uint8_t asker_reserved;
+    uint8_t bond; /* enum rgi_request_bond, actors/request.h */
     uint16_t owners; /* an operation's: what it holds, capabilities/owners.h */
     struct rgm_message message;
 };
