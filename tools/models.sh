@@ -299,12 +299,14 @@ run_one() {
     set -- $line
     tier=$1 name=$2 folder=$3 model=$4 want=$5
     shift 5
-    how=-DSAFETY search= compile='cc -O2'
+    how=-DSAFETY search= compile='cc -O2' table=22
     case $name in *-loops) how=-DNP search=-l ;; esac
-    # Most quick searches take less time than an optimising compiler.
+    # Most quick searches take less time than an optimising compiler, and than the
+    # kernel to give the pages of a large table.
     case $tier$model$want in
     full* | quickinboxclean*) ;;
-    *) compile=$quick_compile ;;
+    quick*clean*) compile=$quick_compile table=20 ;;
+    *) compile=$quick_compile table=16 ;;
     esac
     mkdir "$work/$name" && cd "$work/$name" || exit 2
     cp "$root/$folder/models/$model.pml" . || exit 2
@@ -312,7 +314,7 @@ run_one() {
     spin -a "$@" "$model.pml" >cc.out 2>&1 &&
         $compile -w $how -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM=3000 \
             -o pan pan.c >>cc.out 2>&1 &&
-        timeout "${RGM_MODEL_LIMIT:-300}" ./pan $search -m20000 -w22 \
+        timeout "${RGM_MODEL_LIMIT:-300}" ./pan $search -m20000 -w$table \
             >pan.out 2>&1
     took=$((($(date +%s%N) - begin) / 100000000))
     states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.out)
