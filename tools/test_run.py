@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_run.py - does everything hold, and how long did each part take?
 
-What ./dev test runs, in this order; `./dev test unit asan` runs those parts:
+What ./dev test runs; `./dev test unit asan` runs those parts:
 
     build-*    the presets dev, asan and tsan, warnings as errors
     house      the rules of the house, every public header compiled alone
@@ -14,7 +14,13 @@ What ./dev test runs, in this order; `./dev test unit asan` runs those parts:
     package    outside programs, in C and C++, against an installed ringmail
     contract   what is proven of docs/contract.md, and the README's table
 
-Ends with a time table and one line `N passed, N failed`. Logs: build/logs/.
+Many tests wait more than they work. Beside them, with what they leave of the
+processors, the other presets are built and then the models searched, one after the
+other; the rest runs in the order above, and a sanitizer's tests when it is built.
+
+Ends with a time table and one line `N passed, N failed`. Logs: build/logs/. The
+seconds of a part beside the others are those from its start to its end; the last
+column is what a part and all it started had of the processors.
 """
 
 import concurrent.futures
@@ -26,6 +32,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -51,14 +58,23 @@ class Skip(Exception):
     """A part whose folder does not exist yet."""
 
 
-def run(log, command, **options):
+used_s = {}  # per log: seconds of a processor
+used_lock = threading.Lock()
+
+
+def run(log, command, beside=False, **options):
     """Run, append everything to the log, return (status, output)."""
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True,
-                          errors="replace", **options)
+    with subprocess.Popen(["nice"] * beside + command, cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          errors="replace", **options) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    with used_lock:
+        used_s[log] = used_s.get(log, 0) + usage.ru_utime + usage.ru_stime
     with open(os.path.join(LOGS, log + ".log"), "a", encoding="utf-8") as file:
-        file.write(f"$ {' '.join(command)}\n{done.stdout}\n")
-    return done.returncode, done.stdout
+        file.write(f"$ {' '.join(command)}\n{output}\n")
+    return process.returncode, output
 
 
 def show(output, lines=60):
@@ -66,11 +82,11 @@ def show(output, lines=60):
     print("\n".join("    " + line for line in text[-lines:]))
 
 
-def steps(log, *commands):
+def steps(log, *commands, beside=False):
     """Each command is one check; its output is shown when it fails."""
     passed = failed = 0
     for command in commands:
-        status, output = run(log, command)
+        status, output = run(log, command, beside)
         if status == 0:
             passed += 1
         else:
@@ -80,10 +96,10 @@ def steps(log, *commands):
     return passed, failed
 
 
-def build(preset):
+def build(preset, beside=False):
     return steps("build-" + preset,
                  ["sh", "-c", f"cmake --preset {preset} && "
-                  f"cmake --build build/{preset} -j {JOBS}"])
+                  f"cmake --build build/{preset} -j {JOBS}"], beside=beside)
 
 
 def part_house():
@@ -191,7 +207,9 @@ def part_user():
 
 
 def part_models():
-    status, output = run("models", ["tools/models.sh", "quick"])
+    # One that gets little of the processors is not to be ended for it.
+    status, output = run("models", ["tools/models.sh", "quick"], beside=True,
+                         env={**os.environ, "RGM_MODEL_LIMIT": "1500"})
     if status == 77:
         raise Skip(output.strip())
     passed = len(re.findall(r"^ok ", output, re.M))
@@ -224,14 +242,49 @@ PARTS = {
     "house": part_house,
     "unit": lambda: run_ctest("dev"),
     "user": part_user,
-    "build-asan": lambda: build("asan"),
+    "build-asan": lambda: build("asan", beside=True),
     "asan": lambda: run_ctest("asan", "-LE", "house|again"),
-    "build-tsan": lambda: build("tsan"),
+    "build-tsan": lambda: build("tsan", beside=True),
     "tsan": lambda: run_ctest("tsan", "-LE", "house|again"),
     "models": part_models,
     "package": part_package,
     "contract": part_contract,
 }
+
+
+# In this order, one at a time, with what the others leave.
+BESIDE = ("build-asan", "build-tsan", "models")
+LOG_OF = {"unit": "dev"}  # where it is not the part's name
+
+
+def run_part(name, rows):
+    start, note = time.monotonic(), ""
+    try:
+        passed, failed = PARTS[name]()
+    except Skip as reason:
+        passed, failed, note = 0, 0, f"skipped: {reason}"
+    except Exception as error:  # what a thread raises is seen by nobody
+        passed, failed, note = 0, 1, f"{type(error).__name__}: {error}"
+    took = time.monotonic() - start
+    rows[name] = (took, passed, failed, note)
+    print(f"{name} ... {note or ('FAILED' if failed else 'ok')} ({took:.1f} s)",
+          flush=True)
+
+
+def run_all(names):
+    """(seconds, passed, failed, note) of each part, by name."""
+    rows = {}
+    run_part(names[0], rows)  # a build: it leaves nothing to others
+    with concurrent.futures.ThreadPoolExecutor(1) as aside:
+        beside = {name: aside.submit(run_part, name, rows) for name in BESIDE
+                  if name in names[1:]}
+        for name in names[1:]:
+            if name in beside:
+                continue
+            if "build-" + name in beside:
+                beside["build-" + name].result()
+            run_part(name, rows)
+    return rows
 
 
 def main():
@@ -242,26 +295,19 @@ def main():
     shutil.rmtree(LOGS, ignore_errors=True)
     os.makedirs(LOGS)
     print(f"RGM_SCALE={os.environ.get('RGM_SCALE', 'quick')}")
-    table, all_passed, all_failed = [], 0, 0
+    start = time.monotonic()
+    rows = run_all(names)
+    took = time.monotonic() - start
+    print(f"\n{'part':12} {'seconds':>8} {'passed':>8} {'failed':>8} {'core s':>8}")
     for name in names:
-        print(f"{name} ...", end=" ", flush=True)
-        start, note = time.monotonic(), ""
-        try:
-            passed, failed = PARTS[name]()
-        except Skip as reason:
-            passed, failed, note = 0, 0, f"skipped: {reason}"
-        took = time.monotonic() - start
-        print(note or ("ok" if not failed else "FAILED"), f"({took:.1f} s)",
-              flush=True)
-        table.append((name, took, passed, failed, note))
-        all_passed += passed
-        all_failed += failed
-    print(f"\n{'part':12} {'seconds':>8} {'passed':>8} {'failed':>8}")
-    for name, took, passed, failed, note in table:
-        print(f"{name:12} {took:8.1f} {passed:8} {failed:8}  {note}")
-    print(f"{'all':12} {sum(row[1] for row in table):8.1f}")
-    print(f"{all_passed} passed, {all_failed} failed")
-    return 1 if all_failed or not all_passed else 0
+        seconds, passed, failed, note = rows[name]
+        used = used_s.get(LOG_OF.get(name, name), 0)
+        print(f"{name:12} {seconds:8.1f} {passed:8} {failed:8} {used:8.1f}  {note}")
+    passed = sum(row[1] for row in rows.values())
+    failed = sum(row[2] for row in rows.values())
+    print(f"{'all':12} {took:8.1f} {'':17} {sum(used_s.values()):8.1f}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
