@@ -390,22 +390,32 @@ peers_end(struct peers *peers)
 
 /* Nothing comes for a while: no turn is made and no time is used. The guard
  * allows for the machine's own business, not for work. */
-static void
-nothing_happens(struct stage *stage)
+static bool
+nothing_has_happened(struct stage *stage)
 {
     const struct timespec while_ns = {0, 300 * 1000 * 1000};
     struct rgm_counters before, after;
     uint64_t used_ns;
 
-    (void)stage_counters(stage);
-    nanosleep(&while_ns, NULL); /* whatever was under way is over */
     rgi_check(rgm_runtime_counters(stage->runtime, 0, &before) == 0);
     used_ns = cpu_ns();
     nanosleep(&while_ns, NULL);
+    used_ns = cpu_ns() - used_ns;
     rgi_check(rgm_runtime_counters(stage->runtime, 0, &after) == 0);
-    rgi_check(after.turns == before.turns);
-    rgi_check(after.kernel_entries == before.kernel_entries);
-    rgi_check(cpu_ns() - used_ns < 10 * RGM_NS_PER_MS);
+    return after.turns == before.turns &&
+           after.kernel_entries == before.kernel_entries &&
+           used_ns < 10 * RGM_NS_PER_MS;
+}
+
+/* As soon as what was under way is over: on a busy machine that takes a while. */
+static void
+nothing_happens(struct stage *stage)
+{
+    unsigned left = 100;
+
+    (void)stage_counters(stage);
+    while (!nothing_has_happened(stage))
+        rgi_check(--left > 0);
 }
 
 static void
