@@ -55,6 +55,11 @@ CASES = [
      ["bench_writes", "20", "threads"], ["threads_" + one for one in WRITES]),
     ("ring_bench", "zcp_05_copies_made_after_all_are_told_beside_time_and_cpu",
      ["bench_zero_copy", "40"], ZERO_COPY),
+    ("ring_bench", "receivers_and_reads_into_a_pool",
+     ["bench_receive", "40"],
+     [f"{how}_{size}.{part}" for size in ("512", "16k")
+      for how in ("pooled", "receiver")
+      for part in ("ns", "cpu_ns", "entries")]),
     ("bench", "ben_06_operation_cost_and_queueing_delay",
      ["bench_loop", "10", "50"],
      ["cost.p50_ns", "cost.p99_ns", "cost.max_ns", "delay.p50_ns",

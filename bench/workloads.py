@@ -64,6 +64,7 @@ STEPS = [
     Step("HOLD", "copies and receives", ["@bench_buffers", "200"]),
     Step("OUT", "output, its calls and wakes", ["@bench_writes", "2000"]),
     Step("ZERO", "sends without a copy, loopback", ["@bench_zero_copy", "4000"]),
+    Step("RECV", "receivers and pooled reads", ["@bench_receive", "20000"]),
     Step("LEASE", "buffers, here and across", ["@bench_leases", "200000"]),
     Step("MOVE", "kv, keys that move to other workers",
          ["@bench_reshard", "20000", "@ringmail-kv", "--port", "0",
