@@ -489,7 +489,7 @@ receive_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     serve(source);
     if (source->in_kernel)
         return RGI_STEP_NONE;
-    source->pauses = result < 0 && source->barren;
+    source->pauses = result == -ENOBUFS && source->barren;
     if (rgi_list_is_linked(&operation->link)) /* its cancel is not needed */
         rgi_list_remove(&operation->link);
     line_give_up(source);
