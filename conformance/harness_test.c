@@ -248,13 +248,13 @@ cnf_06_the_deadline_is_for_set_up_body_and_clean_up(void)
                                           .set_up = hangs};
     const struct stage_fixture slow_down = {.class = &rgm_provider_threads,
                                             .clean_up = hangs};
-    struct told told = told_by(&plain, hangs, 50);
+    struct told told = told_by(&plain, hangs, 1000);
 
     rgi_check(told.verdict == CONFORM_LOST);
-    rgi_check(says(&told, "not over after 50 ms, in its body"));
+    rgi_check(says(&told, "not over after 1000 ms, in its body"));
     told = told_by(&slow_up, good, 50);
     rgi_check(told.verdict == CONFORM_LOST && says(&told, "in its set-up"));
-    told = told_by(&slow_down, good, 2000);
+    told = told_by(&slow_down, good, 3000);
     rgi_check(told.verdict == CONFORM_LOST && says(&told, "in its clean-up"));
 }
 
