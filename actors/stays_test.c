@@ -112,8 +112,9 @@ answered(struct traveller *self, int status)
 {
     self->out = NULL;
     atomic_store(&self->travel->status, status);
-    atomic_store(&self->travel->answered_at,
-                 1 + rgm_worker_number(&self->actor));
+    /* The thread says where it runs; the actor says only where it should. */
+    rgi_check(rgi_current == self->actor.worker);
+    atomic_store(&self->travel->answered_at, 1 + rgi_current->number);
     atomic_fetch_add(&self->travel->answers, 1);
 }
 
