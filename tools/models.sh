@@ -3,7 +3,7 @@
 #
 # models.sh - do the models still hold, and does each broken rule still show?
 #
-#   models.sh quick    every model in a bounded size, every cheap mutant
+#   models.sh quick    every model in a bounded size, five mutants of each
 #   models.sh full     all runs
 #   models.sh NAME     the runs whose name begins so; prints the trail of a
 #                      run that found something
@@ -68,9 +68,9 @@ quick writer-free            actors writer assertion -DMUT_FREE
 quick writer-free-one        actors writer assertion/state -DMUT_FREE_ONE
 quick writer-no-line         actors writer endstate -DMUT_NO_LINE
 quick writer-close           actors writer assertion/out -DMUT_CLOSE
-quick writer-line-kept       actors writer assertion/line_count -DMUT_LINE_KEPT
-quick writer-ended           actors writer assertion/failed -DMUT_ENDED
-quick writer-by-receipt      actors writer assertion/answered -DMUT_BY_RECEIPT
+full  writer-line-kept       actors writer assertion/line_count -DMUT_LINE_KEPT
+full  writer-ended           actors writer assertion/failed -DMUT_ENDED
+full  writer-by-receipt      actors writer assertion/answered -DMUT_BY_RECEIPT
 quick watch-all              actors watch clean/3
 quick watch-spawn-first      actors watch clean/3  -DSPAWN_FIRST
 quick watch-urgent           actors watch assertion/seen -DMUT_URGENT
@@ -78,7 +78,7 @@ quick watch-node-forgotten   actors watch assertion/answered -DMUT_NODE_FORGOTTE
 quick watch-dead-waits       actors watch endstate -DMUT_DEAD_WAITS
 quick watch-lent-gone        actors watch assertion/slot -DMUT_LENT_GONE
 quick watch-stays-listed     actors watch assertion/answered -DMUT_STAYS_LISTED
-quick watch-death-silent     actors watch endstate -DMUT_DEATH_SILENT
+full  watch-death-silent     actors watch endstate -DMUT_DEATH_SILENT
 quick lane-closing           actors lane clean/0   -DK=2 -DCLOSING
 full  replay-own             mailbox replay clean/9  -DREUSE -DOWN
 quick replay-own-two         mailbox replay clean/8  -DTWO -DOWN
@@ -89,11 +89,11 @@ quick replay-same-head       mailbox replay assertion/done -DREUSE -DOWN -DM_SAM
 quick replay-same-tail       mailbox replay assertion/done -DREUSE -DOWN -DM_SAME_TAIL
 quick replay-no-take         mailbox replay assertion/done -DREUSE -DOWN -DM_NO_TAKE
 quick replay-none            mailbox replay assertion/done -DREUSE -DOWN -DM_NO_REPLAY
-quick replay-again-loops     mailbox replay cycle          -DREUSE -DOWN -DM_UNBOUNDED
-quick replay-generation      mailbox replay assertion/table -DREUSE -DOWN -DM_IGNORE_GENERATION
-quick replay-tombstone       mailbox replay assertion/table -DREUSE -DOWN -DM_TOMBSTONE
-quick replay-one-side-first  mailbox replay assertion/missed -DREUSE -DOWN -DM_NO_ALTERNATION
-quick replay-unflushed       mailbox replay assertion/done -DREUSE -DOWN -DM_UNFLUSHED
+full  replay-again-loops     mailbox replay cycle          -DREUSE -DOWN -DM_UNBOUNDED
+full  replay-generation      mailbox replay assertion/table -DREUSE -DOWN -DM_IGNORE_GENERATION
+full  replay-tombstone       mailbox replay assertion/table -DREUSE -DOWN -DM_TOMBSTONE
+full  replay-one-side-first  mailbox replay assertion/missed -DREUSE -DOWN -DM_NO_ALTERNATION
+full  replay-unflushed       mailbox replay assertion/done -DREUSE -DOWN -DM_UNFLUSHED
 quick lane-loops             actors lane clean/2   -DK=2 -DLIMIT=1
 quick pool-thief             leases pool clean      -DTHIEF
 quick pool-lend              leases pool clean      -DLEND
@@ -105,48 +105,48 @@ quick inbox-bell-before-cas  mailbox inbox endstate   -DOUTSIDE -DMUT_BELL_BEFOR
 quick inbox-bell-not-owed    mailbox inbox assertion/owed -DOUTSIDE -DMUT_BELL_ALWAYS
 quick inbox-park-blind       mailbox inbox endstate   -DOUTSIDE -DMUT_PARK_BLIND
 quick inbox-park-by-store    mailbox inbox endstate   -DOUTSIDE -DMUT_PARK_STORE
-quick inbox-bell-read-asleep mailbox inbox endstate   -DOUTSIDE -DLEVEL -DMUT_READ_ASLEEP
-quick inbox-park-unflushed   mailbox inbox endstate   -DRETIRE -DPATIENT -DMUT_PARK_UNFLUSHED
-quick inbox-park-forward     mailbox inbox endstate   -DRETIRE -DFORWARD -DPATIENT -DMUT_PARK_UNFLUSHED
-quick inbox-take-reopens     mailbox inbox assertion  -DMUT_TAKE_REOPENS
-quick inbox-close-own-out    mailbox inbox endstate   -DMUT_CLOSE_OUT
-quick inbox-close-alone      mailbox inbox assertion  -DOUTSIDE -DLATE -DMUT_CLOSE_ALONE
-quick inbox-closing-loses    mailbox inbox endstate   -DRETIRE -DMUT_CLOSING_LOSES
-quick inbox-stays-closing    mailbox inbox assertion/head -DRETIRE -DMUT_STAYS_CLOSING
-quick inbox-drain-drops      mailbox inbox endstate   -DMUT_DRAIN_DROPS
-quick inbox-fd-incarnation   mailbox inbox assertion/descriptor -DRETIRE -DMUT_FD_INCARNATION
-quick inbox-no-close-order   mailbox inbox endstate   -DOUTSIDE -DMUT_NO_ORDER
-quick inbox-catch-dropped    mailbox inbox endstate   -DMUT_CATCH_DROPPED
-quick inbox-refused-dropped  mailbox inbox endstate   -DRETIRE -DMUT_REFUSED_DROPPED
-quick inbox-forward-dropped  mailbox inbox endstate   -DRETIRE -DFORWARD -DMUT_FORWARD_DROPPED
-quick inbox-forward-to-fifo  mailbox inbox assertion  -DRETIRE -DFORWARD -DMUT_FORWARD_TO_FIFO
-quick inbox-free-not-counted mailbox inbox assertion/descriptor -DOUTSIDE -DMUT_FREE_EARLY
+full  inbox-bell-read-asleep mailbox inbox endstate   -DOUTSIDE -DLEVEL -DMUT_READ_ASLEEP
+full  inbox-park-unflushed   mailbox inbox endstate   -DRETIRE -DPATIENT -DMUT_PARK_UNFLUSHED
+full  inbox-park-forward     mailbox inbox endstate   -DRETIRE -DFORWARD -DPATIENT -DMUT_PARK_UNFLUSHED
+full  inbox-take-reopens     mailbox inbox assertion  -DMUT_TAKE_REOPENS
+full  inbox-close-own-out    mailbox inbox endstate   -DMUT_CLOSE_OUT
+full  inbox-close-alone      mailbox inbox assertion  -DOUTSIDE -DLATE -DMUT_CLOSE_ALONE
+full  inbox-closing-loses    mailbox inbox endstate   -DRETIRE -DMUT_CLOSING_LOSES
+full  inbox-stays-closing    mailbox inbox assertion/head -DRETIRE -DMUT_STAYS_CLOSING
+full  inbox-drain-drops      mailbox inbox endstate   -DMUT_DRAIN_DROPS
+full  inbox-fd-incarnation   mailbox inbox assertion/descriptor -DRETIRE -DMUT_FD_INCARNATION
+full  inbox-no-close-order   mailbox inbox endstate   -DOUTSIDE -DMUT_NO_ORDER
+full  inbox-catch-dropped    mailbox inbox endstate   -DMUT_CATCH_DROPPED
+full  inbox-refused-dropped  mailbox inbox endstate   -DRETIRE -DMUT_REFUSED_DROPPED
+full  inbox-forward-dropped  mailbox inbox endstate   -DRETIRE -DFORWARD -DMUT_FORWARD_DROPPED
+full  inbox-forward-to-fifo  mailbox inbox assertion  -DRETIRE -DFORWARD -DMUT_FORWARD_TO_FIFO
+full  inbox-free-not-counted mailbox inbox assertion/descriptor -DOUTSIDE -DMUT_FREE_EARLY
 full  inbox-free-before-guest mailbox inbox assertion/descriptor -DFULL -DMUT_FREE_EARLY
-quick inbox-guest-touched    mailbox inbox assertion/guest_gone -DMUT_GUEST_TOUCH
-quick inbox-futex-blind      mailbox inbox endstate   -DMUT_FUTEX_NO_COMPARE
-quick inbox-stop-word-only   mailbox inbox endstate   -DOUTSIDE -DMUT_STOP_WORD
-quick inbox-full-counter     mailbox inbox endstate   -DMUT_EAGAIN
-quick inbox-claim-one-bell   mailbox inbox assertion/heard -DOUTSIDE -DCLAIM_STRICT_BELL
+full  inbox-guest-touched    mailbox inbox assertion/guest_gone -DMUT_GUEST_TOUCH
+full  inbox-futex-blind      mailbox inbox endstate   -DMUT_FUTEX_NO_COMPARE
+full  inbox-stop-word-only   mailbox inbox endstate   -DOUTSIDE -DMUT_STOP_WORD
+full  inbox-full-counter     mailbox inbox endstate   -DMUT_EAGAIN
+full  inbox-claim-one-bell   mailbox inbox assertion/heard -DOUTSIDE -DCLAIM_STRICT_BELL
 quick ask-unanswered         actors ask assertion/request_links -DMUT_UNANSWERED
 quick ask-refused-dropped    actors ask assertion/request_links -DCLOSING -DMUT_REFUSED_DROPPED
 quick ask-early-delivery     actors ask assertion/request_links -DMUT_EARLY_DELIVERY
 quick ask-credit-after       actors ask assertion/charged -DMUT_CREDIT_AFTER
 quick ask-second-reply       actors ask assertion/request_links -DSECOND -DMUT_SECOND_REPLY
-quick ask-second-forward     actors ask assertion/request_links -DSECOND -DMUT_SECOND_FORWARD
-quick ask-second-keep        actors ask assertion/request_links -DSECOND -DMUT_SECOND_KEEP
-quick ask-flag-in-record     actors ask assertion/request_links -DSECOND -DMUT_FLAG_IN_RECORD
-quick ask-hops-loops         actors ask cycle      -DASKS=1 -DMUT_HOPS_UNCOUNTED
-quick ask-holder-not-updated actors ask assertion/holder -DMUT_NO_HOLDER
-quick ask-holder-after-pass  actors ask assertion/holder -DMUT_HOLDER_LATE
-quick ask-stop-forgets-kept  actors ask assertion  -DMUT_STOP_FORGETS
-quick ask-stop-no-cancel     actors ask assertion/cancel_asked -DMUT_STOP_NO_CANCEL
-quick ask-stopped-early      actors ask assertion/stopped -DMUT_STOPPED_EARLY
-quick ask-withdrawn-answers  actors ask assertion  -DMUT_WITHDRAWN_TOKEN
-quick ask-spent-token        actors ask assertion  -DTOKENS -DMUT_SPENT_TOKEN
-quick ask-token-by-address   actors ask assertion/old_token -DTOKENS -DMUT_TOKEN_BY_ADDRESS
-quick ask-cancel-ends        actors ask assertion/request_links -DMUT_CANCEL_ENDS
-quick ask-deadline-outlives  actors ask assertion/deadline -DMUT_STALE_TIMER
-quick ask-seen-progress-wins actors ask assertion/marked -DW_PROGRESS
+full  ask-second-forward     actors ask assertion/request_links -DSECOND -DMUT_SECOND_FORWARD
+full  ask-second-keep        actors ask assertion/request_links -DSECOND -DMUT_SECOND_KEEP
+full  ask-flag-in-record     actors ask assertion/request_links -DSECOND -DMUT_FLAG_IN_RECORD
+full  ask-hops-loops         actors ask cycle      -DASKS=1 -DMUT_HOPS_UNCOUNTED
+full  ask-holder-not-updated actors ask assertion/holder -DMUT_NO_HOLDER
+full  ask-holder-after-pass  actors ask assertion/holder -DMUT_HOLDER_LATE
+full  ask-stop-forgets-kept  actors ask assertion  -DMUT_STOP_FORGETS
+full  ask-stop-no-cancel     actors ask assertion/cancel_asked -DMUT_STOP_NO_CANCEL
+full  ask-stopped-early      actors ask assertion/stopped -DMUT_STOPPED_EARLY
+full  ask-withdrawn-answers  actors ask assertion  -DMUT_WITHDRAWN_TOKEN
+full  ask-spent-token        actors ask assertion  -DTOKENS -DMUT_SPENT_TOKEN
+full  ask-token-by-address   actors ask assertion/old_token -DTOKENS -DMUT_TOKEN_BY_ADDRESS
+full  ask-cancel-ends        actors ask assertion/request_links -DMUT_CANCEL_ENDS
+full  ask-deadline-outlives  actors ask assertion/deadline -DMUT_STALE_TIMER
+full  ask-seen-progress-wins actors ask assertion/marked -DW_PROGRESS
 full  cancel-reuse           actors cancel clean/43 -DASKS=2 -DMAXFWD=1 -DTOKENS
 full  cancel-closing         actors cancel clean/4 -DASKS=1 -DMAXFWD=3 -DCLOSING
 full  cancel-chain           actors cancel clean/43 -DASKS=1 -DMAXFWD=6
@@ -162,26 +162,26 @@ quick cancel-forward-loses   actors cancel assertion/cancel_asked -DASKS=1 -DMUT
 quick cancel-holder-kept     actors cancel assertion -DASKS=1 -DMUT_NO_HOLDER
 quick cancel-holder-late     actors cancel assertion -DASKS=1 -DMUT_HOLDER_LATE
 quick cancel-no-mark         actors cancel assertion/cancel_asked -DASKS=1 -DMUT_NO_MARK
-quick cancel-two             actors cancel assertion -DASKS=1 -DMUT_TWO_CANCELS
-quick cancel-closed-drops    actors cancel assertion/cancel_asked -DASKS=1 -DCLOSING -DMUT_CLOSED_DROP
-quick cancel-not-unposted    actors cancel assertion/holder -DASKS=1 -DMUT_NO_UNPOST
-quick cancel-spent-token     actors cancel assertion -DASKS=1 -DTOKENS -DMUT_SPENT_TOKEN
-quick cancel-deadline-stale  actors cancel assertion/deadline -DASKS=2 -DMAXFWD=1 -DMUT_STALE_TIMER
-quick cancel-seen-ahead      actors cancel assertion/kept -DASKS=1 -DW_AHEAD
-quick cancel-seen-withdrawn  actors cancel assertion/hops -DASKS=1 -DMAXFWD=4 -DW_WITHDRAWN
-quick cancel-seen-progress   actors cancel assertion/marked -DASKS=1 -DW_PROGRESS
-quick cancel-seen-unpost     actors cancel assertion/hops -DASKS=1 -DW_UNPOST
+full  cancel-two             actors cancel assertion -DASKS=1 -DMUT_TWO_CANCELS
+full  cancel-closed-drops    actors cancel assertion/cancel_asked -DASKS=1 -DCLOSING -DMUT_CLOSED_DROP
+full  cancel-not-unposted    actors cancel assertion/holder -DASKS=1 -DMUT_NO_UNPOST
+full  cancel-spent-token     actors cancel assertion -DASKS=1 -DTOKENS -DMUT_SPENT_TOKEN
+full  cancel-deadline-stale  actors cancel assertion/deadline -DASKS=2 -DMAXFWD=1 -DMUT_STALE_TIMER
+full  cancel-seen-ahead      actors cancel assertion/kept -DASKS=1 -DW_AHEAD
+full  cancel-seen-withdrawn  actors cancel assertion/hops -DASKS=1 -DMAXFWD=4 -DW_WITHDRAWN
+full  cancel-seen-progress   actors cancel assertion/marked -DASKS=1 -DW_PROGRESS
+full  cancel-seen-unpost     actors cancel assertion/hops -DASKS=1 -DW_UNPOST
 quick spawn-mail-dropped     actors spawn assertion/ended -DMUT_DROP
 quick spawn-mail-eager       actors spawn assertion/started -DMUT_EAGER
 quick spawn-mail-behind      actors spawn assertion/last_seen -DMUT_LIFO
 quick spawn-close-lent       actors spawn assertion/taken -DMUT_CLOSE_LENT
 quick spawn-shutdown-lent    actors spawn assertion/taken -DSHUTDOWN -DMUT_CLOSE_LENT
-quick spawn-lend-recalled    actors spawn assertion -DMUT_LEND_RECALLED
-quick spawn-leaver-keeps     actors spawn assertion/leaves -DMUT_LEAVER_KEEPS
-quick spawn-not-given-back   actors spawn assertion/retires -DSPAWNS=1 -DLENDS=2 -DMUT_NO_BACK
-quick spawn-generation-again actors spawn assertion/taken -DMUT_GEN_RESTART
-quick spawn-generation-wraps actors spawn assertion/taken -DMUT_GEN_WRAP
-quick spawn-stop-lost        actors spawn assertion/stop_sent -DSPAWNS=1 -DLENDS=1 -DMUT_STOP_LOST
+full  spawn-lend-recalled    actors spawn assertion -DMUT_LEND_RECALLED
+full  spawn-leaver-keeps     actors spawn assertion/leaves -DMUT_LEAVER_KEEPS
+full  spawn-not-given-back   actors spawn assertion/retires -DSPAWNS=1 -DLENDS=2 -DMUT_NO_BACK
+full  spawn-generation-again actors spawn assertion/taken -DMUT_GEN_RESTART
+full  spawn-generation-wraps actors spawn assertion/taken -DMUT_GEN_WRAP
+full  spawn-stop-lost        actors spawn assertion/stop_sent -DSPAWNS=1 -DLENDS=1 -DMUT_STOP_LOST
 quick move                   actors move clean/31
 full  move-five              actors move clean/31  -DMAILS=5 -DGUESTS=1
 quick move-count-route       actors move assertion/of1 -DMUT_COUNT_ROUTE
@@ -189,12 +189,12 @@ quick move-route-early       actors move assertion/handled -DMUT_ROUTE_EARLY
 quick move-closed-early      actors move assertion/handled -DMUT_CLOSED_EARLY
 quick move-state-first       actors move assertion/heard -DMUT_STATE_FIRST
 quick move-kept-last         actors move assertion/kept_at -DMUT_KEPT_LAST
-quick move-pending-last      actors move assertion/handled -DMUT_PENDING_LAST
-quick move-ask-out           actors move assertion/asking -DMUT_ASK_OUT
-quick move-forget            actors move assertion/at==3 -DMUT_FORGET
-quick move-reuse             actors move assertion/handled -DMUT_REUSE
-quick move-generation-again  actors move assertion -DMUT_GEN_RESTART
-quick move-close-own-out     actors move assertion/word== -DMUT_CLOSE_OUT
+full  move-pending-last      actors move assertion/handled -DMUT_PENDING_LAST
+full  move-ask-out           actors move assertion/asking -DMUT_ASK_OUT
+full  move-forget            actors move assertion/at==3 -DMUT_FORGET
+full  move-reuse             actors move assertion/handled -DMUT_REUSE
+full  move-generation-again  actors move assertion -DMUT_GEN_RESTART
+full  move-close-own-out     actors move assertion/word== -DMUT_CLOSE_OUT
 quick twice                  actors moves clean/0  -DMAILS=3 -DGUESTS=1
 full  twice-four             actors moves clean/0
 quick twice-local            actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_LOCAL
@@ -202,7 +202,7 @@ quick twice-rewritten        actors moves assertion/at==3 -DMAILS=3 -DGUESTS=1 -
 quick twice-lent-closes      actors moves assertion/word2== -DMAILS=3 -DGUESTS=1 -DMUT_LENT_CLOSES
 quick twice-closed-early     actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_CLOSED_EARLY
 quick twice-not-followed     actors moves assertion/at!=3 -DMAILS=3 -DGUESTS=1 -DMUT_NO_FOLLOW
-quick twice-state-first      actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_STATE_FIRST
+full  twice-state-first      actors moves assertion/handled -DMAILS=3 -DGUESTS=1 -DMUT_STATE_FIRST
 quick stays                  actors stays clean/3
 quick stays-loops            actors stays clean/3
 quick stays-close-out        actors stays assertion/word1== -DMUT_CLOSE_OUT
@@ -210,8 +210,8 @@ quick stays-urgent           actors stays assertion/at==2 -DMUT_URGENT
 quick stays-named            actors stays assertion/running -DMUT_NAMED
 quick stays-chased           actors stays assertion -DMUT_CHASED
 quick stays-not-followed     actors stays assertion/answers -DMUT_NO_FOLLOW
-quick stays-early            actors stays assertion/chased -DMUT_EARLY
-quick stays-to-home          actors stays assertion -DMUT_TO_HOME
+full  stays-early            actors stays assertion/chased -DMUT_EARLY
+full  stays-to-home          actors stays assertion -DMUT_TO_HOME
 quick lease                  actors lease clean/18
 quick lease-forced           actors lease clean/16 -DFORCED
 quick lease-not-serial       actors lease assertion/closed -DMUT_NO_SERIAL
@@ -219,40 +219,40 @@ quick lease-no-bell          actors lease assertion/incarnation==2 -DMUT_NO_BELL
 quick lease-sleep-race       actors lease endstate -DMUT_SLEEP_RACE
 quick lease-released-twice   actors lease assertion/freed -DMUT_TWICE
 quick lease-grow-now         actors lease assertion/running==1 -DMUT_GROW_NOW
-quick lease-close-with-ops   actors lease assertion/ops==0 -DMUT_CLOSE_OPS
-quick lease-give-up-claimed  actors lease assertion/leases -DFORCED -DMUT_GIVE_BLIND
-quick lease-claim-late       actors lease assertion/leases -DFORCED -DMUT_CLAIM_LATE
+full  lease-close-with-ops   actors lease assertion/ops==0 -DMUT_CLOSE_OPS
+full  lease-give-up-claimed  actors lease assertion/leases -DFORCED -DMUT_GIVE_BLIND
+full  lease-claim-late       actors lease assertion/leases -DFORCED -DMUT_CLAIM_LATE
 quick lane-never-credited    actors lane assertion/finished -DMUT_NEVER_CREDITED
 quick lane-credited-twice    actors lane assertion/really -DMUT_CREDITED_TWICE
 quick lane-bytes-kept        actors lane assertion/bytes -DMUT_BYTES_KEPT
 quick lane-withdrawn-credited actors lane assertion -DMUT_WITHDRAWN_CREDITED
 quick lane-no-look           actors lane assertion/finished -DMUT_NO_LOOK
-quick lane-try-overtakes     actors lane assertion/last -DMUT_TRY_OVERTAKES
-quick lane-small-first       actors lane assertion/last -DK=4 -DMUT_SMALL_FIRST
-quick lane-large-never       actors lane assertion/finished -DMUT_LARGE_NEVER
-quick lane-large-always      actors lane assertion/really_bytes -DMUT_LARGE_ALWAYS
-quick lane-one-too-many      actors lane assertion/really -DMUT_COUNT_OFF_BY_ONE
-quick lane-reply-charged     actors lane assertion/finished -DMUT_REPLY_CHARGED
-quick lane-forward-waits     actors lane assertion/finished -DMUT_FORWARD_WAITS
-quick lane-forward-charged   actors lane assertion/count -DMUT_FORWARD_CHARGED
+full  lane-try-overtakes     actors lane assertion/last -DMUT_TRY_OVERTAKES
+full  lane-small-first       actors lane assertion/last -DK=4 -DMUT_SMALL_FIRST
+full  lane-large-never       actors lane assertion/finished -DMUT_LARGE_NEVER
+full  lane-large-always      actors lane assertion/really_bytes -DMUT_LARGE_ALWAYS
+full  lane-one-too-many      actors lane assertion/really -DMUT_COUNT_OFF_BY_ONE
+full  lane-reply-charged     actors lane assertion/finished -DMUT_REPLY_CHARGED
+full  lane-forward-waits     actors lane assertion/finished -DMUT_FORWARD_WAITS
+full  lane-forward-charged   actors lane assertion/count -DMUT_FORWARD_CHARGED
 quick pool-no-look           leases pool endstate   -DMUT_NO_LOOK
 quick pool-no-second-look    leases pool endstate   -DMUT_NO_SECOND_LOOK
 quick pool-mark-stays-off    leases pool endstate   -DTHIEF -DMUT_MARK_STAYS_OFF
 quick pool-mark-before-join  leases pool endstate   -DMUT_MARK_BEFORE_JOIN
 quick pool-keeps-both        leases pool assertion  -DSLOTS=2 -DMUT_KEEPS_BOTH
-quick pool-cancel-drops      leases pool assertion/owned -DMUT_CANCEL_DROPS
-quick pool-recall-first      leases pool endstate   -DLEND -DMUT_RECALL_BEFORE_JOIN
-quick pool-lend-blind        leases pool endstate   -DLEND -DMUT_LEND_BLIND
-quick pool-close-tells-first leases pool endstate   -DCLOSE -DMUT_CLOSE_TELLS_FIRST
+full  pool-cancel-drops      leases pool assertion/owned -DMUT_CANCEL_DROPS
+full  pool-recall-first      leases pool endstate   -DLEND -DMUT_RECALL_BEFORE_JOIN
+full  pool-lend-blind        leases pool endstate   -DLEND -DMUT_LEND_BLIND
+full  pool-close-tells-first leases pool endstate   -DCLOSE -DMUT_CLOSE_TELLS_FIRST
 quick shards-no-keep           actors shards assertion/v>=need -DMUT_NO_KEEP
 quick shards-old-answers       actors shards assertion/v>=need -DMUT_OLD_ANSWERS
 quick shards-old-serves        actors shards assertion/v>=need -DMUT_OLD_SERVES
 quick shards-late-first        actors shards assertion -DMUT_LATE_FIRST
 quick shards-overtake          actors shards assertion/v>=need -DMUT_OVERTAKE
-quick shards-no-mark           actors shards assertion -DMUT_NO_MARK
-quick shards-no-hold           actors shards assertion -DMUT_NO_HOLD
-quick shards-early-order       actors shards assertion -DMUT_EARLY_ORDER
-quick shards-one-lane          actors shards assertion/moves -DMUT_ONE_LANE
+full  shards-no-mark           actors shards assertion -DMUT_NO_MARK
+full  shards-no-hold           actors shards assertion -DMUT_NO_HOLD
+full  shards-early-order       actors shards assertion -DMUT_EARLY_ORDER
+full  shards-one-lane          actors shards assertion/moves -DMUT_ONE_LANE
 END
 }
 
