@@ -101,8 +101,8 @@ rgi_slab_take(struct rgi_slab *slab, size_t size_bytes)
     return block;
 }
 
-/* The same for what no list is needed to be looked for, of 1 byte at least; NULL
- * also when only its list is empty. */
+/* The same for a size that has a class, and is not 0. NULL: the list of its class
+ * is empty, and nothing else was tried. */
 static inline void *
 rgi_slab_take_small(struct rgi_slab *slab, size_t size_bytes)
 {
