@@ -28,6 +28,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 
 FULL = os.environ.get("RGM_SCALE") == "full"
 SEED = int(os.environ.get("RGM_SEED") or str(time.time_ns() % 2**32), 0)
@@ -753,9 +754,11 @@ def no_descriptor_left_is_no_end(server, start):
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
     small = start(preexec_fn=few)
-    clients = [small.client() for _ in range(limit + 20)]
-    served = clients[0]
+    served = small.client()
+    # Before the others come: each worker listens for itself, and those that are
+    # quick would leave no descriptor to the one that has this client.
     check(served.ask("SET", "a", "1") == "OK")
+    clients = [served] + [small.client() for _ in range(limit + 20)]
     waiting = clients[-1]
     waiting.send(encode("GET", "a"))
     check(served.ask("GET", "a") == b"1")
@@ -849,7 +852,9 @@ def main():
         except Exception as failure:
             failed += 1
             print("not ok %s: %s: %s" % (name, type(failure).__name__,
-                                         failure), flush=True)
+                                         failure))
+            traceback.print_exc(limit=-3, file=sys.stdout)
+            sys.stdout.flush()
             if server.process.poll() is not None:
                 print("the server has ended:", server.process.returncode,
                       server.process.stderr.read())
