@@ -61,13 +61,31 @@ class Server:
         return self.process.wait(timeout=30)
 
 
+def show(text, shown):
+    """Print what follows the first `shown` bytes; returns how many are shown.
+
+    On a terminal a line is written over until it is right; elsewhere only what
+    stands in the end is printed.
+    """
+    end = len(text)
+    if sys.stdout.isatty():
+        sys.stdout.buffer.write(text[shown:])
+    else:
+        end = text.rfind(b"\n") + 1
+        for line in text[shown:end].splitlines(keepends=True):
+            if not line.endswith(b"\r"):
+                sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+    return max(end, shown)
+
+
 def benchmark(server, depth, requests):
     """redis-benchmark with its progress on the screen; {test: (rps, p50)}."""
     command = ["redis-benchmark", "-p", str(server.port), "-q", "-c", "50",
                "-t", "set,get,incr,mset", "-n", str(requests), "-r", str(KEYS),
                "-P", str(depth)]
     print("\n$", " ".join(command), flush=True)
-    text = b""
+    text, shown = b"", 0
     with subprocess.Popen(command, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as run:
         while True:
@@ -75,8 +93,7 @@ def benchmark(server, depth, requests):
             if not piece:
                 break
             text += piece
-            sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+            shown = show(text, shown)
     lines = text.decode(errors="replace").replace("\r", "\n").split("\n")
     wrong = [line for line in lines if re.search(r"\b(ERR|[Ee]rror)\b", line)]
     if run.returncode or wrong:
