@@ -42,6 +42,9 @@ JOBS = str(os.cpu_count() or 1)
 # Some tests wait more than they work.
 TESTS_AT_ONCE = str(int(JOBS) + 1)
 
+# On each of its providers: a minute in all, most of it beside other tests.
+SOAK_SECONDS = "30"
+
 # Failure whatever an exit status says.
 BAD_TEXT = re.compile(r"ERROR: AddressSanitizer|LeakSanitizer|runtime error:|"
                       r"WARNING: ThreadSanitizer|Tested: 0 ")
@@ -150,11 +153,13 @@ def run_ctest(preset, *arguments):
     if preset == "tsan" and subprocess.run(
             ["setarch", "-R", "true"], stderr=subprocess.DEVNULL).returncode == 0:
         shell = ["setarch", "-R"]
+    environment = {"RGM_SOAK_SECONDS": SOAK_SECONDS} if preset == "dev" else {}
     status, output = run(preset, shell + [
         "ctest", "--test-dir", directory, "-j", TESTS_AT_ONCE, "--timeout", "900",
         "--output-on-failure", "--no-tests=error", "--output-junit", junit,
         "--test-output-size-passed", "100000000",
-        "--test-output-size-failed", "100000000", *arguments])
+        "--test-output-size-failed", "100000000", *arguments],
+        env={**environment, **os.environ})
     if not os.path.exists(junit):
         show(output)
         return 0, 1
