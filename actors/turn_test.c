@@ -18,7 +18,7 @@
 struct turns {
     long count, served, sum;
     uint64_t batch, blocks, mark;
-    struct rgm_address other;
+    struct rgm_address other, pair[2];
     struct rgm_listen listens[64];
     struct rgm_listener listeners[64];
     int status;
@@ -1277,6 +1277,95 @@ wkr_16_endless_own_mail_does_not_shut_out_the_inbox(void)
     sem_destroy(&turns.gate);
 }
 
+/* Two that pass a word on, in batches of one, and words from outside at every
+ * step of a turn: each is heard after a few deliveries, not in the next turn. */
+#define WORDS 32
+#define PASSES_BETWEEN 17 /* a turn is 16: another step of it each time */
+#define PASSES_UNHEARD 6
+
+static void
+pass_on(struct robot *self, struct note *note)
+{
+    struct turns *turns = turns_of(self);
+
+    if (turns->served == WORDS)
+        return;
+    if (++turns->count % PASSES_BETWEEN == 0 && turns->mark == 0) {
+        sem_post(&turns->gate);
+        while (sem_wait(&turns->at_gate) != 0)
+            ;
+        turns->mark = (uint64_t)turns->count; /* it is in the inbox now */
+    }
+    rgi_check(robot_send(self, turns->pair[note->value], !note->value) == 0);
+}
+
+static void
+overhear(struct robot *self, struct note *note)
+{
+    struct turns *turns = turns_of(self);
+
+    (void)note;
+    rgi_check(turns->mark != 0);
+    if (turns->count - (long)turns->mark > turns->sum)
+        turns->sum = turns->count - (long)turns->mark;
+    turns->mark = 0;
+    if (++turns->served == WORDS)
+        stop_runtime(self);
+}
+
+static void *
+say_words(void *argument)
+{
+    static struct note notes[WORDS];
+    struct turns *turns = seen;
+    struct rgm_guest guest;
+
+    rgi_check(rgm_guest_open(argument, &guest) == 0);
+    for (int i = 0; i < WORDS; i++) {
+        while (sem_wait(&turns->gate) != 0)
+            ;
+        note_init(&notes[i]);
+        rgi_check(rgm_send(&guest, turns->other, &notes[i]) == 0);
+        sem_post(&turns->at_gate);
+    }
+    rgm_guest_close(&guest);
+    return NULL;
+}
+
+static void
+begin_passing(struct robot *self)
+{
+    static struct script passer, hearer;
+    struct turns *turns = turns_of(self);
+
+    hearer = (struct script){.note = overhear, .test = turns};
+    passer = (struct script){.note = pass_on, .test = turns};
+    turns->other = robot_spawn(self, &hearer);
+    turns->pair[0] = robot_spawn(self, &passer);
+    turns->pair[1] = robot_spawn(self, &passer);
+    rgi_check(pthread_create(&turns->thread, NULL, say_words,
+                             self->actor.worker->runtime) == 0);
+    rgi_check(robot_send(self, turns->pair[0], 1) == 0);
+}
+
+static void
+wkr_16_a_word_from_outside_is_heard_within_a_turn(void)
+{
+    struct turns turns;
+    struct script root = {.started = begin_passing, .test = turns_init(&turns)};
+    struct rgm_runtime *runtime = rig_make(1);
+
+    sem_init(&turns.gate, 0, 0);
+    sem_init(&turns.at_gate, 0, 0);
+    rgi_check(rgm_runtime_run(runtime, &robot_behaviour, &root) == 0);
+    pthread_join(turns.thread, NULL);
+    rig_destroy(runtime);
+    rgi_check(turns.served == WORDS);
+    rgi_check(turns.sum <= PASSES_UNHEARD);
+    sem_destroy(&turns.gate);
+    sem_destroy(&turns.at_gate);
+}
+
 /* A flood of mail in every line, and a question of control between. */
 static void
 drown(struct robot *self, struct note *note)
@@ -1465,7 +1554,7 @@ spn_04_nobody_spins_past_a_deadline(void)
     X(turn, wkr_07_mail_completions_timers_and_a_stop_end_the_wait)            \
     X(turn, wkr_08_waking_oneself_rings_no_bell)                               \
     X(turn, wkr_09_a_thousand_sends_to_a_sleeper_ring_once)                    \
-    X(turn, wkr_11_a_worker_knows_itself_and_rings_for_its_sibling)           \
+    X(turn, wkr_11_a_worker_knows_itself_and_rings_for_its_sibling)            \
     X(turn, wkr_12_whatever_may_wake_somebody_keeps_the_worker_awake)          \
     X(turn, mbx_05_what_the_quota_leaves_over_keeps_the_worker_awake)          \
     X(turn, mbx_14_an_operation_carried_out_elsewhere_is_answered_here)        \
@@ -1474,6 +1563,7 @@ spn_04_nobody_spins_past_a_deadline(void)
     X(turn, field_b35_ticks_come_in_time_on_a_busy_worker)                     \
     X(turn, wkr_13_a_long_handler_delays_its_worker_and_it_shows)              \
     X(turn, wkr_16_endless_own_mail_does_not_shut_out_the_inbox)               \
+    X(turn, wkr_16_a_word_from_outside_is_heard_within_a_turn)                 \
     X(turn, field_b13_a_first_sleep_of_any_length_ends)                        \
     X(turn, field_b14_a_cancel_is_answered_before_during_and_after)            \
     X(turn, field_b38_control_overtakes_bulk)                                  \
