@@ -25,7 +25,8 @@
 /*
  * Thread:  any that has the descriptor.
  * Owns:    on 0 whoever claims *ret_serial gets the descriptor.
- * Returns: 0; -EMFILE when the number is RGI_TRANSIT_MAX or more.
+ * Returns: 0; -EMFILE when the number is RGI_TRANSIT_MAX or more; -ENOMEM when it
+ *          is the process's first and there is no address space for a table.
  */
 RGM_MUST_USE int rgi_transit_enter(uint64_t origin, int descriptor,
                                    uint64_t *ret_serial);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ringmail/detach.h>
@@ -30,6 +31,25 @@ static bool
 is_open(int descriptor)
 {
     return fcntl(descriptor, F_GETFD) >= 0;
+}
+
+/* The first of the process, with no address space to be had: told, and the
+ * next one with some is as if there had been none. */
+static void
+a_first_one_without_room_is_told(void)
+{
+    struct rlimit limit, none = {0, 0};
+    uint64_t serial = 7;
+
+    rgi_check(!rgi_transit_claim(0, 1) && rgi_transit_sweep(HERE) == 0);
+    rgi_check(getrlimit(RLIMIT_AS, &limit) == 0);
+    none.rlim_max = limit.rlim_max;
+    rgi_check(setrlimit(RLIMIT_AS, &none) == 0);
+    rgi_check(rgi_transit_enter(HERE, 0, &serial) == -ENOMEM && serial == 7);
+    rgi_check(setrlimit(RLIMIT_AS, &limit) == 0);
+    rgi_check(!rgi_transit_claim(0, 1) && rgi_transit_sweep(HERE) == 0);
+    rgi_check(rgi_transit_enter(HERE, 0, &serial) == 0);
+    rgi_check(rgi_transit_claim(0, serial));
 }
 
 static void
@@ -151,6 +171,7 @@ of_several_one_claims(void)
 }
 
 #define CASES(X)                                                               \
+    X(transit, a_first_one_without_room_is_told) /* of the process */          \
     X(transit, is_claimed_once)                                                \
     X(transit, limit_is_named_and_kept)                                        \
     X(transit, sweep_closes_what_is_of_one_origin)                             \

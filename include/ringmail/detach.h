@@ -62,8 +62,9 @@ struct rgm_attach {
  * Thread: owner; the record is at home. The same for the next.
  * Owns:   with 0 the asker has detach->detached, and the handle is empty.
  * Answer: 0; -EBUSY while operations on the handle are out; -EBADF when it is
- *         not open; -EMFILE when its descriptor is 2^20 or more. On failure the
- *         handle is as it was, and detach->detached is nothing.
+ *         not open; -EMFILE when its descriptor is 2^20 or more; -ENOMEM when it is
+ *         the first of the process and 16 MiB of address space for a table cannot
+ *         be had. On failure the handle is as it was, and detach->detached is nothing.
  * Cost:   no system call; one for a connection that was used much, which a ring
  *         has in a table of its own. If the kernel will not take it out of there
  *         that error is the answer.
