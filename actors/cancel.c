@@ -20,6 +20,9 @@
  * request will be sent after one of them: then it tries again, until whoever
  * has the request has flushed it.
  *
+ * The record of an operation on a handle of another runtime is that one's: `holder`
+ * says ABROAD, and the node goes there (abroad.c).
+ *
  * The first reason stands: a second cancel of the same ask does nothing, and
  * what has been achieved is told as it is.
  *
@@ -86,6 +89,16 @@ node_goes_home(struct rgm_worker *worker, struct rgm_message *node)
     rgi_send_home(worker, node, 0);
 }
 
+/* After the record, to who has it. */
+static void
+node_post(struct rgm_worker *worker, struct rgm_message *node, uint32_t holder)
+{
+    if (holder != RGI_HOLDER_ABROAD)
+        rgi_post(worker, node, holder);
+    else if (!rgi_abroad_chase(worker, node, chased_by(node)->message.to))
+        node_goes_home(worker, node);
+}
+
 /* The node is here and in no list. */
 static void
 node_goes_on(struct rgm_worker *worker, struct rgm_message *node)
@@ -99,8 +112,19 @@ node_goes_on(struct rgm_worker *worker, struct rgm_message *node)
     } else if (holder == RGI_HOLDER_HOME) {
         node_goes_home(worker, node);
     } else {
-        rgi_post(worker, node, holder);
+        node_post(worker, node, holder);
     }
+}
+
+/* Its record is of another runtime, and was this worker's to carry out. */
+void
+rgi_cancel_visited(struct rgm_worker *worker, struct rgm_message *node)
+{
+    struct rgm_message *message = &chased_by(node)->message;
+
+    if (rgi_holder(message) == RGI_HOLDER_ABROAD)
+        apply(worker, message);
+    rgi_abroad_chased(worker, node);
 }
 
 void
@@ -141,7 +165,7 @@ node_send(struct rgm_worker *worker, struct rgm_request *request,
     node->control = RGI_CONTROL_CANCEL;
     worker->messages_out++;
     rgi_request_chased(request);
-    rgi_post(worker, node, holder);
+    node_post(worker, node, holder);
 }
 
 /* ---- at its asker's worker ---- */
@@ -159,7 +183,7 @@ cancel_out(struct rgm_worker *worker, struct rgm_request *request,
     if (holder == worker->number) {
         rgi_request_told(request);
         apply(worker, message);
-    } else if (!rgi_is_child(request) &&
+    } else if (holder != RGI_HOLDER_ABROAD && !rgi_is_child(request) &&
                rgi_unpost(worker, message, holder)) {
         rgi_request_told(request);
         rgi_send_home(worker, message, -ECANCELED);

@@ -87,6 +87,13 @@ rgi_names_count(const struct rgm_worker *worker)
     return count;
 }
 
+/* Its number is of another runtime, and may be one of ours, too. */
+static bool
+is_visitor(const struct rgm_operation *operation)
+{
+    return operation->request.message.control == RGI_CONTROL_ABROAD;
+}
+
 struct rgm_operation *
 rgi_name_find(const struct rgm_worker *worker, uint64_t number)
 {
@@ -97,7 +104,7 @@ rgi_name_find(const struct rgm_worker *worker, uint64_t number)
         struct rgm_operation *operation =
             rgi_container_of(link, struct rgm_operation, named);
 
-        if (operation->number == number)
+        if (operation->number == number && !is_visitor(operation))
             return operation;
     }
     return NULL;
@@ -152,6 +159,8 @@ identify(struct rgm_worker *worker, struct rgm_operation *operation,
 {
     if (holder == RGI_HOLDER_HOME)
         return -ESRCH;
+    if (holder == RGI_HOLDER_ABROAD)
+        return -EINVAL;
     if (holder == worker->number)
         return identify_here(worker, operation);
     rgi_flush_all(worker);

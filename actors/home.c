@@ -135,6 +135,8 @@ refused(struct rgm_worker *worker, struct rgm_message *message,
     }
     if (is_for_an_actor(message) && follow(worker, message))
         return;
+    if (rgi_abroad_leaves(worker, message))
+        return; /* whoever had the number here is not who has the handle */
     rgi_count(worker, refused);
     if (control && message->control == RGI_CONTROL_SPAWN)
         rgi_spawn_home(worker, message);
@@ -392,14 +394,20 @@ rgi_come_home(struct rgm_worker *worker, struct rgm_message *message)
 /* ---- going home ---- */
 
 /* A guest has no outbox of ours: it is pushed to at once. It stays open as
- * long as anything of its is out, so this cannot be refused. */
+ * long as anything of its is out, so this cannot be refused. What is not of this
+ * runtime has a number like that, too. */
 static void
 push_to_guest(struct rgm_worker *worker, struct rgm_message *message,
               uint32_t number)
 {
-    struct rgi_inbox *inbox = rgi_runtime_inbox(worker->runtime, number);
+    struct rgi_inbox *inbox;
     int status;
 
+    if (message->control == RGI_CONTROL_ABROAD) {
+        rgi_abroad_returns(worker, message);
+        return;
+    }
+    inbox = rgi_runtime_inbox(worker->runtime, number);
     rgi_holder_set(message, RGI_HOLDER_HOME);
     status = rgi_inbox_push(inbox, message, message);
 

@@ -13,7 +13,8 @@
  *
  * Cancelling marks the operation and tells the provider, or takes the sleep
  * back; the answer comes by the same road. What was asked from elsewhere is
- * cancelled when the worker drains, and told -EPIPE.
+ * cancelled when the worker drains, and told -EPIPE. What is for a handle of
+ * another runtime goes there (abroad.c).
  */
 
 #include "actors/reader.h"
@@ -137,8 +138,6 @@ is_of_a_reader(const struct rgm_operation *operation)
 static int
 start(struct rgm_worker *worker, struct rgm_operation *operation)
 {
-    if (!is_of_this_worker(worker, &operation->request.message))
-        return -EINVAL;
     if (operation->kind == RGM_OP_SLEEP)
         return sleep_start(worker, operation);
     if (operation->kind == RGM_OP_TIMER)
@@ -177,6 +176,15 @@ start(struct rgm_worker *worker, struct rgm_operation *operation)
     return rgi_operation_start(operation, worker->provider);
 }
 
+/* Not to be done here; by another runtime's worker, perhaps. */
+static void
+leave_or_refuse(struct rgm_worker *worker, struct rgm_message *message,
+                int status)
+{
+    if (!rgi_abroad_leaves(worker, message))
+        rgi_send_home(worker, message, status);
+}
+
 void
 rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
 {
@@ -191,11 +199,15 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
     if (rgi_command(worker, message, here))
         return;
     if (!here && worker->draining && operation->kind != RGM_OP_LEASE_HOLDERS) {
-        rgi_send_home(worker, message, -EPIPE);
+        leave_or_refuse(worker, message, -EPIPE);
         return;
     }
     if (!here && rgi_deadline_has_come(worker, message)) {
         rgi_send_home(worker, message, -ETIMEDOUT);
+        return;
+    }
+    if (!is_of_this_worker(worker, message)) {
+        leave_or_refuse(worker, message, -EINVAL);
         return;
     }
     rgi_count(worker, operations);
@@ -313,20 +325,27 @@ rgi_operate_cancel(struct rgm_worker *worker, struct rgm_message *message)
 
 /* ---- a provider that has ended ---- */
 
-/* Whether the provider has it: what it had to hand over was completed. What
- * `holder` does not say is ours is not looked at. */
+/* Whether the provider has one of ours: what it had to hand over was
+ * completed. */
 static bool
-is_at_provider(const struct rgm_worker *worker,
-               const struct rgm_operation *operation)
+provider_has(const struct rgm_operation *operation)
 {
     const struct rgm_message *message = &operation->request.message;
 
-    return rgi_holder(message) == worker->number &&
-           message->type->kind == RGM_KIND_OPERATION &&
+    return message->type->kind == RGM_KIND_OPERATION &&
            message->state == RGI_AT_PROVIDER &&
            !rgi_operation_is_own(operation) &&
            (operation->state == RGM_OPERATION_SUBMITTED ||
             operation->state == RGM_OPERATION_CANCELLING);
+}
+
+/* What `holder` does not say is ours is not looked at. */
+static bool
+is_at_provider(const struct rgm_worker *worker,
+               const struct rgm_operation *operation)
+{
+    return rgi_holder(&operation->request.message) == worker->number &&
+           provider_has(operation);
 }
 
 static void
@@ -372,7 +391,7 @@ lose_asked_elsewhere(struct rgm_worker *worker)
             rgi_container_of(link, struct rgm_operation, remote);
 
         link = link->next;
-        if (!is_at_provider(worker, operation))
+        if (!provider_has(operation))
             continue;
         rgi_name_remove(operation);
         rgi_list_remove(&operation->remote);

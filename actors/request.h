@@ -100,6 +100,7 @@ rgi_request_of(struct rgm_message *message)
 /* ---- the holder ---- */
 
 #define RGI_HOLDER_HOME UINT16_MAX
+#define RGI_HOLDER_ABROAD (UINT16_MAX - 1) /* a worker of another runtime */
 
 /* Hand on the right to write. Thread: whoever has it. */
 static inline void

@@ -129,6 +129,7 @@ come(void *argument)
         return NULL;
     }
     rgi_inbox_open(worker->inbox);
+    rgi_abroad_open(worker);
     report(worker, RGI_CONTROL_CAME, 0);
     rgi_worker_live(worker);
     return NULL;

@@ -220,15 +220,6 @@ places_destroy(struct rgm_runtime *runtime)
 
 /* ---- workers ---- */
 
-/* A generation that the address of a worker as such never has: 2 and up. */
-static uint32_t
-identity_next(void)
-{
-    static uint32_t last; /* runtime-identity: a count, publishes nothing */
-
-    return 2 + ck_pr_faa_32(&last, 1) % (RGI_GENERATION_MAX - 1);
-}
-
 void
 rgi_spin_allow(struct rgm_worker *worker, uint32_t workers_count)
 {
@@ -264,7 +255,7 @@ worker_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
         return status;
     rgi_janitor_init(worker);
     worker->spawn_turn = number;
-    worker->identity = identity_next();
+    rgi_identity_take(worker);
     rgi_spin_allow(worker, runtime->workers_count);
     return rgi_loans_init(worker);
 }
@@ -274,6 +265,7 @@ worker_destroy(struct rgm_worker *worker)
 {
     if (worker == NULL)
         return;
+    rgi_abroad_close(worker); /* it never ran */
     rgi_loans_deinit(worker);
     rgi_worker_leases_deinit(worker);
     rgi_slots_deinit(&worker->slots);
@@ -313,7 +305,7 @@ worker_renew(struct rgm_worker *worker)
 {
     rgi_assert(worker->actors_count == 0 && worker->messages_out == 0 &&
                worker->operations_out == 0 && worker->slots.lent == 0);
-    worker->identity = identity_next();
+    rgi_identity_take(worker);
     worker->provider = NULL;
     rgi_timer_places_forget(worker);
     worker->turn = (struct rgm_turn){.count = 0};
@@ -441,8 +433,10 @@ rgm_runtime_create(const struct rgm_runtime_options *options,
         runtime_free(runtime);
         return status;
     }
-    for (uint32_t i = 0; i < runtime->workers_count; i++)
+    for (uint32_t i = 0; i < runtime->workers_count; i++) {
         rgi_inbox_open(&runtime->places[i].inbox);
+        rgi_abroad_open(runtime->workers[i]);
+    }
     *ret_runtime = runtime;
     return 0;
 }

@@ -380,7 +380,8 @@ ask_go(struct rgm_worker *worker, struct rgm_actor *self,
     }
     if (destination >= worker->workers_count &&
         !rgi_number_learn(worker, destination)) {
-        rgi_request_fail(worker, request, -ESRCH);
+        if (!rgi_abroad_leaves(worker, message))
+            rgi_request_fail(worker, request, -ESRCH);
         return;
     }
     if (message->type->kind != RGM_KIND_REQUEST && ask_went(worker, message))
@@ -638,7 +639,7 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
         return CHARGED_NOTHING;
     } else if (destination >= worker->workers_count &&
                !rgi_number_learn(worker, destination)) {
-        return -ESRCH;
+        return rgi_is_of_a_handle(message->to) ? CHARGED_NOTHING : -ESRCH;
     }
     return rgi_lane_charge(worker, message, destination);
 }

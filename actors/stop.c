@@ -122,6 +122,7 @@ guests_wait(const struct rgm_worker *worker)
             (struct rgm_link *)(uintptr_t)link, struct rgm_operation, remote);
 
         if (!rgi_operation_is_own(operation) &&
+            operation->request.message.control != RGI_CONTROL_ABROAD &&
             rgm_address_worker(operation->request.message.from) >=
                 RGM_WORKERS_MAX)
             return true;

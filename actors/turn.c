@@ -94,6 +94,9 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
     case RGI_CONTROL_CANCEL_HOME:
         rgi_cancel_arrived(worker, message);
         break;
+    case RGI_CONTROL_CANCEL_ABROAD:
+        rgi_cancel_visited(worker, message);
+        break;
     case RGI_CONTROL_LEASE:
         rgi_worker_lease_control(worker, message);
         break;
@@ -114,6 +117,7 @@ apply_control(struct rgm_worker *worker, struct rgm_message *message)
         rgi_resize_forget(worker, message);
         break;
     case RGI_CONTROL_NONE:
+    case RGI_CONTROL_ABROAD: /* an operation's */
     default:
         rgi_unreachable();
     }
@@ -434,9 +438,11 @@ order_close(struct rgm_worker *worker)
 static void
 close_inbox(struct rgm_worker *worker)
 {
-    struct rgm_message *newest = rgi_inbox_close_begin(worker->inbox);
+    struct rgm_message *newest;
     struct rgm_message *message;
 
+    rgi_abroad_close(worker);
+    newest = rgi_inbox_close_begin(worker->inbox);
     if (newest != NULL)
         rgi_mail_sort(&worker->mail, newest);
     do {

@@ -65,7 +65,9 @@ enum rgi_control {
     RGI_CONTROL_DOWN,       /* a watcher on its way home, ordinary, or at home */
     RGI_CONTROL_MOVE,       /* an actor's state; ordinary mail */
     RGI_CONTROL_SIGNAL,     /* a signal for an actor; see signals.c */
-    RGI_CONTROL_FORGET      /* no actor lives that moved from a number */
+    RGI_CONTROL_FORGET,     /* no actor lives that moved from a number */
+    RGI_CONTROL_ABROAD,     /* of an operation: of another runtime, abroad.c */
+    RGI_CONTROL_CANCEL_ABROAD /* looks for one like that */
 };
 
 /* A lane's name in a message; lane.c makes it. */
@@ -930,8 +932,9 @@ void rgi_requests_cancel(struct rgm_worker *worker, struct rgm_link *list);
 /* The same of an actor that moves, but for what stays. */
 void rgi_requests_cancel_to_move(struct rgm_worker *worker,
                                  struct rgm_actor *actor);
-/* A cancel node has reached this worker. */
+/* A cancel node has reached this worker; one of another runtime's. */
 void rgi_cancel_arrived(struct rgm_worker *worker, struct rgm_message *node);
+void rgi_cancel_visited(struct rgm_worker *worker, struct rgm_message *node);
 /* It met a closed inbox. */
 void rgi_cancel_refused(struct rgm_worker *worker, struct rgm_message *node,
                         uint32_t destination);
@@ -1127,6 +1130,33 @@ void rgi_completions_deliver(struct rgm_worker *worker);
 void rgi_operations_lose(struct rgm_worker *worker);
 /* Cancel what was asked from elsewhere: the worker drains. */
 void rgi_operate_close(struct rgm_worker *worker);
+
+/* ---- abroad.c ---- */
+
+/* Give a worker an identity that no other of the process has, nor had. */
+void rgi_identity_take(struct rgm_worker *worker);
+/* Workers of other runtimes find this one, by its identity; and no longer, and
+ * none is about to push. Again: nothing. */
+void rgi_abroad_open(struct rgm_worker *worker);
+void rgi_abroad_close(struct rgm_worker *worker);
+/* An operation that is in no list, and for no worker of this runtime, goes to the
+ * runtime of its handle. Returns: whether it has; if not, nothing has happened. */
+bool rgi_abroad_leaves(struct rgm_worker *worker, struct rgm_message *message);
+/* One that is not of this runtime goes home. */
+void rgi_abroad_returns(struct rgm_worker *worker, struct rgm_message *message);
+/* A node goes after one, whose `to` that is. Returns: whether it has. */
+bool rgi_abroad_chase(struct rgm_worker *worker, struct rgm_message *node,
+                      struct rgm_address where);
+/* A node of another runtime's has done what it came for. */
+void rgi_abroad_chased(struct rgm_worker *worker, struct rgm_message *node);
+
+/* Is it a handle that an address is of, and not whoever has a number? */
+static inline bool
+rgi_is_of_a_handle(struct rgm_address address)
+{
+    return rgi_address_generation(address) !=
+           rgi_address_generation(rgm_worker_address(0));
+}
 
 /* ---- drain.c ---- */
 

@@ -20,6 +20,7 @@
  * takes a filter. What is not named is absent: a green total says nothing of it.
  */
 
+#include "conformance/abroad_cases.h"
 #include "conformance/acquire_cases.h"
 #include "conformance/cancel_cases.h"
 #include "conformance/child_cases.h"
@@ -62,6 +63,7 @@
 
 /* All suites, for a provider of everything; their names begin with its own. */
 #define CONFORM_ALL_CASES(X, provider)                                         \
+    ABROAD_CASES(X, provider##_abroad)                                         \
     ACQUIRE_CASES(X, provider##_acquire)                                       \
     CANCEL_CASES(X, provider##_cancel)                                         \
     CHILD_CASES(X, provider##_child)                                           \

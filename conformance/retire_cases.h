@@ -10,7 +10,6 @@
 #define RETIRE_CASES(X, suite)                                                 \
     X(suite, opl_09_an_operation_ends_where_it_was_accepted)                   \
     X(suite, opl_09_an_operation_stays_while_its_actor_moves)                  \
-    X(suite, handle_of_another_runtime_is_refused)                              \
     X(suite, tmr_24_a_sleep_stays_with_the_worker_that_took_it)                \
     X(suite, tmr_24_a_sleep_goes_on_while_its_actor_moves)                     \
     X(suite, urg_33_what_waits_at_a_worker_that_closes_gets_an_error)          \

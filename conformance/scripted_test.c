@@ -6,6 +6,7 @@
  * children, names of hosts. Left out are also cases that go on for long with
  * somebody who only looks now and then. */
 
+#include "conformance/abroad_cases.h"
 #include "conformance/acquire_cases.h"
 #include "conformance/cancel_cases.h"
 #include "conformance/clock_cases.h"
@@ -18,6 +19,12 @@
 #include "conformance/stream_cases.h"
 
 #define SUITES(X)                                                              \
+    X(scripted_abroad, opl_11_a_stream_is_used_by_another_runtime)             \
+    X(scripted_abroad, opl_11_a_listener_accepts_for_another_runtime)          \
+    X(scripted_abroad, opl_11_a_cancelled_read_loses_nothing)                  \
+    X(scripted_abroad, opl_11_the_stop_of_either_ends_it)                      \
+    X(scripted_abroad, opl_11_what_is_dropped_is_closed_by_its_own)            \
+    X(scripted_abroad, opl_11_readers_and_writers_are_used)                    \
     X(scripted_acquire, bpl_02_workers_share_one_budget)                       \
     X(scripted_acquire, bpl_03_acquire_waits_and_try_does_not)                 \
     X(scripted_acquire, bpl_03_cancel_leaves_the_slot_to_the_next)             \

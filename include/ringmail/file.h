@@ -12,7 +12,8 @@
  * Preparing (all functions of this page but rgm_directory_next) has no effect;
  * rgm_ask starts. Paths, memory and arrays an operation points to stay the
  * operation's until its answer is delivered. A handle (struct rgm_file) is
- * yours, is filled in by the open, and lives on one worker of one runtime.
+ * yours, is filled in by the open, and lives on one worker of one runtime, which
+ * may be another than the asker's (stream.h).
  *
  * Positioned transfers say where, leave the cursor alone, and any number of
  * them may be out at once. The others move the descriptor's own cursor, which

@@ -62,7 +62,8 @@ struct rgm_retiming {
  * Returns: 0 and *ret_identity set
  *          -ESRCH   it is at home
  *          -EAGAIN  it waits in line for allowance, or for a shard that moves
- *          -EINVAL  it is no operation
+ *          -EINVAL  it is no operation, or it is in another runtime, whose handle
+ *                   it is for
  */
 #define rgm_identify(self, record, ret_identity)                              \
     rgm_identify_request(&(self)->actor, &(record)->request, (ret_identity))

@@ -125,6 +125,7 @@ struct rgm_request {
     union {
         struct rgm_request *children; /* asked for it; its holder's */
         uint64_t domain;              /* at home: where the deadline is from */
+        uint64_t origin; /* in another runtime: where it is from, abroad.c */
     } hold;
 
     rgm_answer_function *answer;

@@ -14,8 +14,11 @@
  * Memory and arrays an operation points to stay the operation's until its
  * answer is delivered. The handles (struct rgm_stream, struct rgm_listener)
  * are yours, are filled in by the operation, and live on one worker of one
- * runtime: asked of another runtime they are refused with -EINVAL. What is left
- * open is closed with its worker.
+ * runtime. Whatever actor of the process asks, of whichever runtime, that worker
+ * carries it out, and the asker is answered, cancelled and stopped as with one of
+ * its own; an asker that is forced to end waits for the other runtime, though. A
+ * plain thread names a runtime, and is refused with -EINVAL when that is not the
+ * handle's. What is left open is closed with its worker.
  *
  * Three different answers: data (count > 0), end of stream (end is true), and
  * an empty read (capacity 0: count 0, end false; it waits for nothing, and is
@@ -28,7 +31,7 @@
  * (receiver.h).
  *
  * Beside what each declaration lists, any answer may be -EINVAL (bad arguments,
- * or a handle of another runtime), -ENOTSUP (a kind the provider has not),
+ * or a handle whose worker or runtime has ended), -ENOTSUP (a kind the provider has not),
  * -ECANCELED (cancelled, or its actor is stopping: a close and a shutdown are
  * not), -EPIPE (asked of another worker, which stops), -ESRCH (no such worker),
  * or the error that ended the provider.
