@@ -112,6 +112,8 @@ handed(struct rgi_taker *taker, uint32_t slot)
     if (rgi_here() == worker) {
         worker->attention = true;
         rgi_mail_post_local(&worker->mail, &place->node);
+        if (worker->parked_ns != 0) /* by its provider, which sleeps on */
+            worker->provider->ops->wake(worker->provider);
         return;
     }
     status = rgi_push_outside(worker->runtime, worker->inbox, &place->node);

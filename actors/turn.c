@@ -233,14 +233,15 @@ provider_turn(struct rgm_worker *worker, uint64_t deadline_ns)
         fail(worker, status);
 }
 
-/* Anything new, seen without a system call? */
+/* Anything new, seen without a system call? A slot that comes home in the
+ * provider's turn is mail of our own. */
 static inline bool
 glance(struct rgm_worker *worker)
 {
     if (rgi_inbox_has_mail(worker->inbox))
         return true;
     provider_turn(worker, 0);
-    return worker->turn.first != NULL;
+    return has_work(worker);
 }
 
 #define GLANCES_PER_CLOCK 32u

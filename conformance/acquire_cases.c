@@ -523,6 +523,105 @@ acquires_and_reads_share_a_slot(struct stage *stage)
     finish(stage, pool);
 }
 
+struct two_waits {
+    struct pooled_step *read;
+    struct acquire_step *acquire;
+};
+
+static void
+begin_both(struct puppet *puppet, void *argument)
+{
+    struct two_waits *waits = argument;
+
+    puppet_begin(puppet, waits->read);
+    puppet_begin(puppet, waits->acquire);
+}
+
+/* The read's attempt may have the slot when the acquire begins. It gives it back
+ * in the provider's turn, and nothing else is about to happen. */
+static void
+slot_is_freed_by_an_attempt(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, 16);
+    struct acquire_step acquire;
+    struct pooled_step read = {0};
+    struct two_waits waits = {&read, &acquire};
+    struct rgm_stream near;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    for (unsigned i = 0; i < 20; i++) {
+        step_clear(&acquire);
+        rgm_stream_read_pooled(&read.op, &near, pool);
+        rgm_pool_acquire(&acquire.op, rgm_worker_address(0), pool);
+        stage_do(stage, begin_both, &waits);
+        end_with_slot(stage, &acquire);
+        rgi_check(stage_is_out(stage, &read));
+        drop(&acquire.op.lease);
+        peer_send(peer, "data", 4);
+        rgi_check(stage_end(stage, &read) == 0);
+        drop(&read.op.lease);
+    }
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    finish(stage, pool);
+}
+
+void
+bpl_05_slot_freed_in_a_wait_of_the_provider_ends_it(struct stage *stage)
+{
+    stage->options.spin_us = RGM_SPIN_OFF;
+    slot_is_freed_by_an_attempt(stage);
+}
+
+void
+bpl_05_slot_freed_while_the_worker_spins_is_seen(struct stage *stage)
+{
+    slot_is_freed_by_an_attempt(stage);
+}
+
+/* Likewise with slots that a provider has borrowed for reads that wait. */
+void
+bpl_05_what_is_lent_comes_back_to_its_own_worker(struct stage *stage)
+{
+    enum { SLOTS = 64, READS = 8 };
+    struct rgm_pool *pool = pool_of(SLOTS, 16);
+    struct pooled_step reads[READS] = {0};
+    struct acquire_step acquires[READS];
+    struct rgm_stream near[READS];
+    struct rgm_lease leases[SLOTS];
+    int peers[READS];
+    unsigned taken = 0;
+
+    stage->options.spin_us = RGM_SPIN_OFF;
+    stage_open(stage);
+    for (unsigned i = 0; i < READS; i++) {
+        peers[i] = stage_pair(stage, &near[i]);
+        rgm_stream_read_pooled(&reads[i].op, &near[i], pool);
+        stage_begin(stage, &reads[i]);
+    }
+    (void)stage_counters(stage);
+    while (taken < SLOTS - READS)
+        taken += rgm_pool_try_acquire(pool, &leases[taken]) == 0;
+    for (unsigned i = 0; i < READS; i++)
+        begin_on(stage, 0, &acquires[i], pool);
+    for (unsigned i = 0; i < READS; i++)
+        end_with_slot(stage, &acquires[i]);
+    for (unsigned i = 0; i < READS; i++)
+        drop(&acquires[i].op.lease);
+    while (taken > 0)
+        drop(&leases[--taken]);
+    for (unsigned i = 0; i < READS; i++) {
+        peer_send(peers[i], "data", 4);
+        rgi_check(stage_end(stage, &reads[i]) == 0);
+        drop(&reads[i].op.lease);
+        rgi_check(stage_close_stream(stage, &near[i]) == 0);
+        peer_close(peers[i]);
+    }
+    finish(stage, pool);
+}
+
 /* Waits that nobody will end do not hold up the end: an actor's are cancelled,
  * another worker's get -EPIPE. */
 void

@@ -13,6 +13,9 @@
     X(suite, bpl_03_plain_thread_waits)                                        \
     X(suite, bpl_05_freed_anywhere_wakes_any_worker)                           \
     X(suite, bpl_05_view_that_dies_elsewhere_wakes_the_waiter)                 \
+    X(suite, bpl_05_slot_freed_in_a_wait_of_the_provider_ends_it)              \
+    X(suite, bpl_05_slot_freed_while_the_worker_spins_is_seen)                 \
+    X(suite, bpl_05_what_is_lent_comes_back_to_its_own_worker)                 \
     X(suite, bpl_12_eight_returns_wake_eight_workers)                          \
     X(suite, bpl_14_closed_pool_ends_every_wait)                               \
     X(suite, bpl_14_pool_outlives_its_runtime)                                 \
