@@ -98,6 +98,42 @@ srd_19_waking_for_one_repeats_no_other(struct stage *stage)
     stage_close(stage);
 }
 
+/* A read that waits, then the message it waits for: into a pool as into memory
+ * that is one entry, which has tried before it waited. */
+void
+srd_24_a_pooled_read_costs_one_entry_a_message(struct stage *stage)
+{
+    enum { MESSAGES = 200, FEW = 5 };
+    struct rgm_pool *pool = pool_of(64, 16);
+    struct pooled_step read = {0};
+    struct rgm_counters before;
+    struct rgm_stream near;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    before = stage_counters(stage);
+    for (int i = 0; i < MESSAGES; i++) {
+        rgm_stream_read_pooled(&read.op, &near, pool);
+        if (i % 4 == 0)
+            peer_send(peer, "x", 1); /* or it is there already */
+        stage_begin(stage, &read);
+        if (i % 4 != 0) {
+            (void)stage_counters(stage); /* it is in the kernel */
+            peer_send(peer, "x", 1);
+        }
+        rgi_check(stage_end(stage, &read) == 0 && read.op.count == 1);
+        rgi_check(rgm_lease_drop(&read.op.lease) == 0);
+    }
+    rgi_check(stage_counters(stage).entries_submitted -
+                  before.entries_submitted <=
+              MESSAGES + FEW);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
+}
+
 static uint32_t
 threads_now(void)
 {

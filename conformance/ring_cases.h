@@ -8,6 +8,7 @@
 
 #define RING_CASES(X, suite)                                                   \
     X(suite, srd_19_waking_for_one_repeats_no_other)                           \
+    X(suite, srd_24_a_pooled_read_costs_one_entry_a_message)                   \
     X(suite, tmr_22_expired_before_staging_takes_no_entry)                     \
     X(suite, tmr_22_in_flight_costs_one_cancel)                                \
     X(suite, tmr_22_queued_ends_without_the_kernel)                            \

@@ -64,6 +64,80 @@ opl_20_call_that_has_begun_runs_on(struct stage *stage)
     stage_close(stage);
 }
 
+STEP(packet_step, rgm_packet_read);
+STEP(datagram_step, rgm_packet_read_pooled);
+
+/* A read that has nothing to read yet is inside its call. */
+#define is_tried_first(stage, step, peer)                                      \
+    request_is_tried_first((stage), &(step)->op.request, &(step)->track, (peer))
+
+static void
+request_is_tried_first(struct stage *stage, struct rgm_request *request,
+                       struct track *track, int peer)
+{
+    shim_gate_shut(descriptor_of_peer(peer));
+    stage_begin_request(stage, 0, request, track);
+    shim_gate_await(1);
+    shim_gate_open();
+    peer_send(peer, "x", 1);
+    rgi_check(stage_end_request(stage, request, track) == 0);
+}
+
+/* Likewise of a packet's read; none ever comes. */
+#define packet_is_tried_first(stage, step)                                     \
+    message_is_tried_first((stage), &(step)->op.request, &(step)->track)
+
+static void
+message_is_tried_first(struct stage *stage, struct rgm_request *request,
+                       struct track *track)
+{
+    unsigned calls = shim_message_receives();
+
+    stage_begin_request(stage, 0, request, track);
+    while (shim_message_receives() == calls)
+        (void)stage_counters(stage);
+    stage_cancel_request(stage, 0, request);
+    rgi_check(stage_end_request(stage, request, track) == -ECANCELED);
+}
+
+void
+srd_24_each_receive_is_a_call_before_any_wait(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(1, 16);
+    struct pooled_step pooled = {0};
+    struct read_step urgent = {0};
+    struct packet_step packet = {0};
+    struct datagram_step datagram = {0};
+    struct rgm_endpoint local = loopback();
+    struct rgm_packet socket = {0};
+    struct rgm_packet_open open;
+    struct rgm_stream near;
+    struct rgm_close close;
+    char byte;
+    int peer;
+
+    stage_open(stage);
+    peer = stage_pair(stage, &near);
+    rgm_stream_read_pooled(&pooled.op, &near, pool);
+    is_tried_first(stage, &pooled, peer);
+    rgi_check(rgm_lease_drop(&pooled.op.lease) == 0);
+    rgm_stream_read(&urgent.op, &near, &byte, 1);
+    urgent.op.urgent = true;
+    is_tried_first(stage, &urgent, peer);
+    rgm_packet_open(&open, rgm_worker_address(0), &socket, &local, NULL);
+    rgi_check(rgm_call(stage->runtime, &open) == 0);
+    rgm_packet_read(&packet.op, &socket, &byte, 1, RGM_PACKET_PEEK);
+    packet_is_tried_first(stage, &packet);
+    rgm_packet_read_pooled(&datagram.op, &socket, pool, 0);
+    packet_is_tried_first(stage, &datagram);
+    rgm_packet_close(&close, &socket);
+    rgi_check(rgm_call(stage->runtime, &close) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
+}
+
 void
 field_b61_interrupted_call_is_made_again(struct stage *stage)
 {

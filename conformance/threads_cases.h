@@ -13,6 +13,7 @@
     X(suite, dir_10_no_operation_costs_an_allocation)                          \
     X(suite, opl_03_all_is_kept_until_the_call_has_returned)                   \
     X(suite, opl_20_call_that_has_begun_runs_on)                               \
+    X(suite, srd_24_each_receive_is_a_call_before_any_wait)                    \
     X(suite, field_b61_interrupted_call_is_made_again)
 
 THREADS_CASES(CONFORM_DECLARE, threads)

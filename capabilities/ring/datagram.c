@@ -22,20 +22,7 @@
 static int
 pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
-    struct rgi_task *task = rgi_task_of(operation);
-    int status = rgi_pooled_begin(p, operation, rgi_datagram_of(operation)->pool);
-
-    task->probes = true;
-    return status;
-}
-
-static bool
-take_slot(struct rgi_task *task)
-{
-    if (!task->has_slot &&
-        rgi_pool_take_slot(task->pool->buffers.pool, &task->slot) == 0)
-        task->has_slot = true;
-    return task->has_slot;
+    return rgi_pooled_begin(p, operation, rgi_datagram_of(operation)->pool);
 }
 
 static void
@@ -47,7 +34,7 @@ pooled_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
     const struct rgi_buffers *buffers = &task->pool->buffers;
 
     (void)p;
-    if (!task->has_slot && (!task->probes || !take_slot(task))) {
+    if (!rgi_pooled_may_try(task)) {
         rgi_ring_poll(entry, task->fd, POLLIN);
         return;
     }
@@ -58,15 +45,6 @@ pooled_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
         buffers->length_bytes);
     entry->len = 1;
     entry->msg_flags = (uint32_t)rgi_datagram_flags(read);
-}
-
-/* It has waited: who is in line for a slot comes first. */
-static int
-may_read(struct rgi_task *task)
-{
-    if (rgi_list_empty(&task->pool->starved) && take_slot(task))
-        return RGI_STEP_ATTEMPT;
-    return RGI_STEP_SLOT;
 }
 
 static void
@@ -92,7 +70,7 @@ pooled_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
     if (!task->has_slot) { /* it was a look */
         if (result == -EINTR || result == -EAGAIN)
             return RGI_STEP_ATTEMPT;
-        return result < 0 ? result : may_read(task);
+        return result < 0 ? result : rgi_pooled_fetch(task);
     }
     switch (result) {
     case -EAGAIN:

@@ -105,20 +105,20 @@ struct rgi_task {
     bool queued : 1;   /* in `waiting` or a pool's `starved` */
     bool started : 1;  /* has a place among those in the kernel */
     bool chooses : 1;  /* read_pooled: the kernel picks the slot */
-    bool has_slot : 1; /* read_pooled: it brings its own */
+    bool has_slot : 1; /* into a pool: it brings its own */
     bool copies : 1;   /* write: whatever was wished for */
     bool no_copy : 1;  /* write: its last attempt was without one */
     bool noticed : 1;  /* write: in the kernel under its notice's identity */
     bool begun : 1;    /* connect: it goes on in the kernel */
     bool fixed : 1;    /* `fd` is a place in the table of files */
-    bool probes : 1;   /* datagram: it has not waited yet */
+    bool probes : 1;   /* into a pool: it has not waited yet */
     union {
         struct {                      /* write, files' transfers */
             struct rgi_write_place place;
             struct rgi_notice *notice;
         };
         struct rgi_room *room;        /* accept, connect, stat */
-        struct {                      /* read_pooled */
+        struct {                      /* into a pool */
             struct rgi_ring_pool *pool;
             uint32_t slot;
         };
@@ -430,6 +430,14 @@ void rgi_receive_leave(struct rgi_ring_provider *p);
 int rgi_pooled_begin(struct rgi_ring_provider *p,
                      struct rgm_operation *operation, struct rgm_pool *pool);
 void rgi_pooled_drop_slot(struct rgi_task *task);
+
+/* Whether it has a slot for an attempt of its own. One that has not waited yet
+ * takes what is free. */
+RGM_MUST_USE bool rgi_pooled_may_try(struct rgi_task *task);
+
+/* There is data. Returns: the step that gets it a slot: who stands in line comes
+ * first. */
+RGM_MUST_USE int rgi_pooled_fetch(struct rgi_task *task);
 
 /* Its slot becomes the asker's lease of `length_bytes`. */
 void rgi_pooled_hand_over(struct rgi_task *task,

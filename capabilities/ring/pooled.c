@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * pooled.c - when does a read that waits for data get a slot for it?
+ * pooled.c - when does a read get a slot for its data?
  *
- * 1. It waits in the kernel without one. A few slots are lent to the ring, no
- *    more than there are such reads; data that arrives takes one of them.
- * 2. When none is left the kernel says ENOBUFS. There is data, so the read gets
- *    a slot of its own from the pool and an attempt that does not wait. Should
- *    the data be gone the slot goes back, and 1 again.
- * 3. When the pool has none either, the read stands in line and the ring in the
- *    pool's, which hands it a slot that comes home.
- * 4. When anybody else has to wait for the pool, it recalls what is lent. The
+ * 1. It is tried, then it waits in the kernel, both by one entry. A few slots are
+ *    lent to the ring, no more than there are such reads; data takes one of them,
+ *    and an attempt that finds none gives it back before it waits.
+ * 2. When none is left the kernel says ENOBUFS, to an attempt without data, too.
+ *    With a free slot the read tries once more, on its own; without one it
+ *    waits for data first, and stands in no line.
+ * 3. There is data, and none is lent: the read gets a slot of its own from the
+ *    pool and an attempt that does not wait. Should the data be gone the slot goes
+ *    back, and the read waits again. When the pool has none either, the read
+ *    stands in line and the ring in the pool's, which hands it a slot that comes
+ *    home.
+ * 4. Where nothing can be lent, a slot is taken for the first attempt alone.
+ * 5. When anybody else has to wait for the pool, it recalls what is lent. The
  *    kernel's queue is taken back, and what no receive has taken goes home. Only
  *    when half of the pool is free again, and nobody waits, are slots lent anew.
  *
@@ -385,7 +390,31 @@ rgi_pooled_begin(struct rgi_ring_provider *p, struct rgm_operation *operation,
     if (task->pool == NULL)
         return -ENOMEM;
     rgi_fixed_choose_socket(p, task);
+    task->probes = true;
     return RGI_STEP_ATTEMPT;
+}
+
+static bool
+take_slot(struct rgi_task *task)
+{
+    if (!task->has_slot &&
+        rgi_pool_take_slot(task->pool->buffers.pool, &task->slot) == 0)
+        task->has_slot = true;
+    return task->has_slot;
+}
+
+bool
+rgi_pooled_may_try(struct rgi_task *task)
+{
+    return task->has_slot || (task->probes && take_slot(task));
+}
+
+int
+rgi_pooled_fetch(struct rgi_task *task)
+{
+    if (rgi_list_empty(&task->pool->starved) && take_slot(task))
+        return RGI_STEP_ATTEMPT;
+    return RGI_STEP_SLOT;
 }
 
 static void
@@ -393,35 +422,45 @@ prepare_own_slot(struct rgi_task *task, struct io_uring_sqe *entry)
 {
     const struct rgi_buffers *buffers = &task->pool->buffers;
 
+    entry->opcode = IORING_OP_RECV;
     entry->addr =
         (uint64_t)(uintptr_t)rgi_pool_slot_memory(buffers->pool, task->slot);
     entry->len = buffers->length_bytes;
     entry->msg_flags = MSG_DONTWAIT;
 }
 
+/* Where the kernel has none to choose from, trying would be in vain. */
+static void
+prepare_choice(struct rgi_task *task, struct io_uring_sqe *entry)
+{
+    struct rgi_buffers *buffers = &task->pool->buffers;
+
+    task->chooses = true;
+    rgi_buffers_lend(buffers, ++task->pool->choosing);
+    if (buffers->lent == 0)
+        task->probes = false;
+    entry->opcode = IORING_OP_RECV;
+    entry->flags = IOSQE_BUFFER_SELECT;
+    entry->buf_group = buffers->group;
+    if (!task->probes)
+        entry->ioprio = IORING_RECVSEND_POLL_FIRST;
+}
+
 /* An attempt of its own when it has a slot; else one that picks a lent slot;
- * else, where nothing can be lent, only a look. */
+ * else, where nothing can be lent, one of its own, once, or only a look. */
 void
 rgi_pooled_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
                    struct io_uring_sqe *entry)
 {
     struct rgi_task *task = rgi_task_of(operation);
-    struct rgi_buffers *buffers = &task->pool->buffers;
 
     entry->fd = task->fd;
-    entry->opcode = IORING_OP_RECV;
-    if (task->has_slot) {
+    if (!task->has_slot && lends(p, task->pool))
+        prepare_choice(task, entry);
+    else if (rgi_pooled_may_try(task))
         prepare_own_slot(task, entry);
-    } else if (lends(p, task->pool)) {
-        task->chooses = true;
-        rgi_buffers_lend(buffers, ++task->pool->choosing);
-        entry->flags = IOSQE_BUFFER_SELECT;
-        entry->buf_group = buffers->group;
-        if (!task->channel->more)
-            entry->ioprio = IORING_RECVSEND_POLL_FIRST;
-    } else {
+    else
         rgi_ring_poll(entry, task->fd, POLLIN);
-    }
 }
 
 /* Takes back the kernel's claim on a slot of the ring, and the slot if it took
@@ -488,22 +527,41 @@ deliver(struct rgm_read_pooled *read, struct rgi_task *task, int result)
     rgi_pooled_hand_over(task, &read->operation, read->count, &read->lease);
 }
 
+/* The kernel found no lent slot. One that has not waited may have found no data
+ * either: that is not worth standing in line for. */
+static int
+end_without_slot(struct rgi_task *task)
+{
+    int step = rgi_pooled_fetch(task);
+
+    if (task->probes)
+        step = RGI_STEP_ATTEMPT;
+    task->probes = false;
+    return step;
+}
+
 int
 rgi_pooled_end(struct rgi_ring_provider *p, struct rgm_operation *operation,
                int result, uint32_t flags)
 {
     struct rgi_task *task = rgi_task_of(operation);
     bool looked = !task->chooses && !task->has_slot;
+    bool chose = task->chooses;
 
     (void)p;
     end_choosing(task, flags);
     task->channel->more = (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
-    if (result == -ENOBUFS || (looked && result >= 0))
-        return task->has_slot ? RGI_STEP_PAUSE : RGI_STEP_SLOT;
-    if (result == -EINTR || result == -EAGAIN) {
+    if (result == -EINTR)
+        return RGI_STEP_ATTEMPT;
+    if (result == -EAGAIN) {
         rgi_pooled_drop_slot(task);
-        return result == -EINTR ? RGI_STEP_ATTEMPT : RGI_STEP_INPUT;
+        task->probes = chose;
+        return chose ? RGI_STEP_INPUT : RGI_STEP_ATTEMPT;
     }
+    if (looked && result >= 0)
+        return rgi_pooled_fetch(task);
+    if (result == -ENOBUFS)
+        return task->has_slot ? RGI_STEP_PAUSE : end_without_slot(task);
     if (result < 0)
         return result;
     deliver(rgi_read_pooled_of(operation), task, result);

@@ -173,13 +173,227 @@ srd_06_false_readiness(void)
     shim_expect(IORING_OP_POLL_ADD, POLLIN, 1); /* there is nothing */
     start_read(&world, &read, &pair.far, pool);
     world_settle(&world);
-    rgi_check(shim.seen[IORING_OP_RECV] == receives + 1);
+    rgi_check(shim.seen[IORING_OP_RECV] == receives + 2);
     rgi_check(shim.last[IORING_OP_RECV].msg_flags & MSG_DONTWAIT);
     rgi_check(!is_home(&read.operation));
     rgi_check(rgm_pool_free_count(pool) == 1);
     send_text(&world, &pair.near, "data");
     rgi_check(world_finish(&world, &read.operation) == 0);
     expect_text(&read, "data");
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* ------------------------------------------------------------- tried first */
+
+static unsigned
+entries_for_reads(void)
+{
+    return shim.seen[IORING_OP_RECV] + shim.seen[IORING_OP_POLL_ADD];
+}
+
+/* Whether it has to wait or there is something already, of a full slot or not:
+ * one entry, which tries before it waits. */
+static void
+srd_24_a_pooled_read_tries_first_and_is_one_entry(void)
+{
+    struct rgm_pool *pool = make_pool(64, 4);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled read;
+    unsigned before;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    for (int i = 0; i < 40; i++) {
+        const char *text = i % 4 < 2 ? "full" : "few";
+
+        before = entries_for_reads();
+        if (i % 2 == 0)
+            send_text(&world, &pair.near, text);
+        start_read(&world, &read, &pair.far, pool);
+        if (i % 2 == 1) {
+            world_settle(&world);
+            send_text(&world, &pair.near, text);
+        }
+        rgi_check(world_finish(&world, &read.operation) == 0);
+        expect_text(&read, text);
+        rgi_check(entries_for_reads() == before + 1);
+        rgi_check(shim.last[IORING_OP_RECV].ioprio == 0);
+    }
+    pair_close(&world, &pair);
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* What a read looked for is there for the others: one lent slot is tried with by
+ * twenty, and is still the kernel's when data comes for the last of them. */
+static void
+srd_24_an_attempt_in_vain_uses_no_lent_slot_up(void)
+{
+    struct rgm_pool *pool = make_pool(64, 32);
+    struct world world = {.options = {.pool_slots_max = 1}};
+    struct pair pairs[20];
+    struct rgm_read_pooled reads[20];
+
+    shim_open(&world);
+    for (int i = 0; i < 20; i++) {
+        pair_open(&world, &pairs[i]);
+        start_read(&world, &reads[i], &pairs[i].far, pool);
+        world_settle(&world);
+        rgi_check(shim.seen[IORING_OP_RECV] == (unsigned)i + 1);
+        rgi_check(shim.last[IORING_OP_RECV].ioprio == 0);
+        rgi_check(rgm_pool_free_count(pool) == 63);
+    }
+    for (int i = 20; i-- > 0;) {
+        send_text(&world, &pairs[i].near, "data");
+        rgi_check(world_finish(&world, &reads[i].operation) == 0);
+        expect_text(&reads[i], "data");
+        start_read(&world, &reads[i], &pairs[i].far, pool); /* lent again */
+        world_settle(&world);
+        rgi_check(!is_home(&reads[i].operation));
+    }
+    rgi_check(shim.seen[IORING_OP_RECV] == 40);
+    rgi_check(world.provider->waiting == 0);
+    for (int i = 0; i < 20; i++) {
+        world_cancel(&world, &reads[i].operation);
+        rgi_check(world_finish(&world, &reads[i].operation) == -ECANCELED);
+        pair_close(&world, &pairs[i]);
+    }
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* One slot is lent and three try at once: for the first and the second there is
+ * data, for the third there is none. He who finds no slot and no data waits, and
+ * holds nothing. */
+static void
+srd_24_who_finds_the_lent_slots_used_up_holds_nothing(void)
+{
+    struct rgm_pool *pool = make_pool(64, 32);
+    struct world world = {.options = {.pool_slots_max = 1}};
+    struct pair pairs[3];
+    struct rgm_read_pooled reads[3];
+    unsigned before;
+
+    shim_open(&world);
+    for (int i = 0; i < 3; i++)
+        pair_open(&world, &pairs[i]);
+    for (int i = 0; i < 2; i++)
+        send_text(&world, &pairs[i].near, "data");
+    before = entries_for_reads();
+    for (int i = 0; i < 3; i++)
+        start_read(&world, &reads[i], &pairs[i].far, pool);
+    for (int i = 0; i < 2; i++) {
+        rgi_check(world_finish(&world, &reads[i].operation) == 0);
+        expect_text(&reads[i], "data");
+    }
+    world_settle(&world);
+    /* One, two with a slot of its own, and three: that, and to wait. */
+    rgi_check(entries_for_reads() == before + 6);
+    rgi_check(shim.last[IORING_OP_RECV].ioprio == IORING_RECVSEND_POLL_FIRST);
+    rgi_check(world.provider->waiting == 0);
+    rgi_check(rgm_pool_free_count(pool) == 63); /* one is lent */
+    send_text(&world, &pairs[2].near, "late");
+    rgi_check(world_finish(&world, &reads[2].operation) == 0);
+    expect_text(&reads[2], "late");
+    rgi_check(entries_for_reads() == before + 6);
+    for (int i = 0; i < 3; i++)
+        pair_close(&world, &pairs[i]);
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* Every slot is out, lent ones included, or the lent ones are not to be had:
+ * reads without data stand in no line, and wait by one entry, or one more. */
+static void
+srd_24_idle_reads_stand_in_no_line_for_a_slot(void)
+{
+    enum { COUNT = 100 };
+    struct rgm_pool *pool = make_pool(8, 32);
+    struct world world = {.options = {.pool_slots_max = 1}};
+    struct pair pairs[COUNT], busy;
+    struct rgm_read_pooled reads[COUNT], read;
+    struct rgm_lease leases[7];
+    unsigned before;
+
+    shim_open(&world);
+    pair_open(&world, &busy);
+    start_read(&world, &read, &busy.far, pool);
+    world_settle(&world);
+    for (int i = 0; i < 7; i++)
+        rgi_check(rgm_pool_try_acquire(pool, &leases[i]) == 0);
+    before = entries_for_reads();
+    shim_expect(IORING_OP_RECV, -ENOBUFS, 1); /* somebody else was faster */
+    for (int i = 0; i < COUNT; i++) {
+        pair_open(&world, &pairs[i]);
+        start_read(&world, &reads[i], &pairs[i].far, pool);
+        world_settle(&world);
+        if (i != COUNT / 2)
+            continue;
+        rgi_check(entries_for_reads() == before + (unsigned)i + 2);
+        send_text(&world, &busy.near, "last"); /* takes what is lent */
+        rgi_check(world_finish(&world, &read.operation) == 0);
+    }
+    rgi_check(entries_for_reads() == before + COUNT + 1);
+    rgi_check(world.provider->waiting == 0);
+    rgi_check(world.provider->pool_waits == 0);
+    expect_text(&read, "last");
+    for (int i = 0; i < COUNT; i++) { /* and one slot serves them all */
+        send_text(&world, &pairs[i].near, "data");
+        rgi_check(world_finish(&world, &reads[i].operation) == 0);
+        expect_text(&reads[i], "data");
+        pair_close(&world, &pairs[i]);
+    }
+    for (int i = 0; i < 7; i++)
+        rgi_check(rgm_lease_drop(&leases[i]) == 0);
+    pair_close(&world, &busy);
+    world_close(&world);
+    end_pool(pool);
+}
+
+/* Nothing can be lent of a pool this small: a free slot is had for one attempt,
+ * and is back while the read waits. */
+static void
+srd_24_without_lending_a_free_slot_is_tried_with(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct rgm_lease lease;
+    struct pair pair;
+    struct rgm_read_pooled read;
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    memset(shim.seen, 0, sizeof(shim.seen));
+    send_text(&world, &pair.near, "there");
+    start_read(&world, &read, &pair.far, pool);
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "there");
+    rgi_check(shim.seen[IORING_OP_RECV] == 1);
+    rgi_check(shim.seen[IORING_OP_POLL_ADD] == 0);
+
+    start_read(&world, &read, &pair.far, pool);
+    world_settle(&world);
+    rgi_check(shim.seen[IORING_OP_RECV] == 2);
+    rgi_check(shim.last[IORING_OP_RECV].msg_flags & MSG_DONTWAIT);
+    rgi_check(shim.seen[IORING_OP_POLL_ADD] == 1);
+    rgi_check(rgm_pool_free_count(pool) == 1);
+    send_text(&world, &pair.near, "later");
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "later");
+    rgi_check(shim.seen[IORING_OP_RECV] == 3);
+
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    start_read(&world, &read, &pair.far, pool); /* without one: only a look */
+    world_settle(&world);
+    rgi_check(shim.seen[IORING_OP_RECV] == 3);
+    rgi_check(world.provider->waiting == 0);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    send_text(&world, &pair.near, "last");
+    rgi_check(world_finish(&world, &read.operation) == 0);
+    expect_text(&read, "last");
     pair_close(&world, &pair);
     world_close(&world);
     end_pool(pool);
@@ -205,6 +419,7 @@ srd_07_idle_connections(void)
     }
     world_settle(&world);
     rgi_check(rgm_pool_free_count(pool) == 4);
+    rgi_check(world.provider->waiting == 0);
     pair_open(&world, &busy);
     for (int i = 0; i < 100; i++) {
         start_read(&world, &read, &busy.far, pool);
@@ -640,6 +855,11 @@ rings_share_a_small_pool(void)
     X(ring_pooled, srd_06_waiting_reads_hold_no_slot)                          \
     X(ring_pooled, srd_06_false_readiness)                                     \
     X(ring_pooled, srd_07_idle_connections)                                    \
+    X(ring_pooled, srd_24_a_pooled_read_tries_first_and_is_one_entry)          \
+    X(ring_pooled, srd_24_an_attempt_in_vain_uses_no_lent_slot_up)             \
+    X(ring_pooled, srd_24_who_finds_the_lent_slots_used_up_holds_nothing)      \
+    X(ring_pooled, srd_24_idle_reads_stand_in_no_line_for_a_slot)              \
+    X(ring_pooled, srd_24_without_lending_a_free_slot_is_tried_with)           \
     X(ring_pooled, lending_has_a_limit)                                        \
     X(ring_pooled, lending_follows_the_reads)                                  \
     X(ring_pooled, field_b40_cancel_at_arrival)                                \
