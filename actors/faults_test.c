@@ -1282,6 +1282,7 @@ start_without_the_nth_thread(long nth)
     status = rgm_runtime_start(runtime);
     missing = fault_end();
     rgi_check(status == (missing ? -EAGAIN : 0));
+    rgi_check((rgm_runtime_error(runtime)[0] != '\0') == missing);
     if (missing) /* closed by now, and not only in the end */
         rgi_check(atomic_load(&counted_open) == 0);
     rgm_runtime_stop(runtime);

@@ -181,7 +181,7 @@ place_init(struct rgi_place *place, uint32_t number)
 static int
 place_bell(struct rgi_place *place)
 {
-    int bell, status;
+    int bell = -1, status;
 
     if (place->bell >= 0)
         return 0;
@@ -496,6 +496,20 @@ provider_open(struct rgm_worker *worker, char *ret_why, size_t size)
     return status;
 }
 
+/* Only the first reason counts; there is always a sentence. */
+static void
+start_fails(struct rgm_runtime *runtime, int status, const char *why)
+{
+    char reason[100];
+
+    /* runtime-started: the first error is published with its text. */
+    if (!ck_pr_cas_32((uint32_t *)&runtime->start_error, 0, (uint32_t)status))
+        return;
+    if (why[0] == '\0')
+        why = strerror_r(-status, reason, sizeof(reason));
+    snprintf(runtime->error_text, sizeof(runtime->error_text), "%s", why);
+}
+
 static void
 provider_open_first(struct rgm_worker *worker)
 {
@@ -503,10 +517,8 @@ provider_open_first(struct rgm_worker *worker)
     char why[sizeof(runtime->error_text)] = "";
     int status = provider_open(worker, why, sizeof(why));
 
-    /* runtime-started: the first error is published with its text. */
-    if (status != 0 && ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
-                                    (uint32_t)status))
-        snprintf(runtime->error_text, sizeof(runtime->error_text), "%s", why);
+    if (status != 0)
+        start_fails(runtime, status, why);
 }
 
 /*
@@ -696,8 +708,11 @@ threads_create(struct rgm_runtime *runtime, uint32_t first)
         int status = rgi_thread_create(runtime, i, worker_thread);
 
         if (status != 0) {
-            (void)ck_pr_cas_32((uint32_t *)&runtime->start_error, 0,
-                               (uint32_t)status);
+            char why[100], reason[64];
+
+            snprintf(why, sizeof(why), "no thread for worker %u: %s",
+                     (unsigned)i, strerror_r(-status, reason, sizeof(reason)));
+            start_fails(runtime, status, why);
             break;
         }
     }
