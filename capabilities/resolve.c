@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -212,6 +213,16 @@ keep(struct rgm_resolve *resolve, struct keeper *keeper)
     resolve->resolved.native = keeper->list;
 }
 
+/* The C library reads a number and keeps its lower 16 bits. */
+static bool
+is_no_port(const char *service)
+{
+    char *end = NULL;
+
+    return service != NULL && strtoul(service, &end, 10) > UINT16_MAX &&
+           end != service && *end == '\0';
+}
+
 /* On a thread of the pool. */
 static int64_t
 look_up(struct rgm_job *job)
@@ -223,7 +234,9 @@ look_up(struct rgm_job *job)
 
     hints_for(&resolve->hints, &hints);
     errno = 0;
-    if (keeper != NULL)
+    if (is_no_port(resolve->service))
+        code = EAI_SERVICE;
+    else if (keeper != NULL)
         code = getaddrinfo(resolve->host, resolve->service, &hints,
                            &keeper->list);
     resolve->native_code = code;

@@ -233,6 +233,8 @@ res_05_errors_say_who_failed(struct stage *stage)
         {EAI_SYSTEM, RGM_RESOLVE_SYSTEM},
         {-9999, RGM_RESOLVE_OTHER},
     };
+    static const char *const no_ports[] = {"65536", "4294967376", "-1",
+                                           "99999999999999999999999"};
     const struct rgm_resolve_hints numeric = {.numeric_host = true,
                                               .numeric_service = true};
     struct rgm_resolve record;
@@ -243,6 +245,11 @@ res_05_errors_say_who_failed(struct stage *stage)
     rgi_check(resolve(stage, &record, "127.0.0.1", "nonsense", &numeric) == 0);
     rgi_check(record.code == RGM_RESOLVE_NO_NAME ||
               record.code == RGM_RESOLVE_NO_SERVICE);
+    for (size_t i = 0; i < sizeof(no_ports) / sizeof(no_ports[0]); i++) {
+        rgi_check(resolve(stage, &record, "127.0.0.1", no_ports[i], NULL) == 0);
+        rgi_check(record.code == RGM_RESOLVE_NO_SERVICE);
+        rgi_check(record.native_code == EAI_SERVICE);
+    }
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         shim_resolver_says(NULL, table[i].native, EMFILE);
         rgi_check(resolve(stage, &record, "stub", NULL, NULL) == 0);

@@ -91,7 +91,7 @@ struct rgm_resolve_hints {
 enum rgm_resolve_code {
     RGM_RESOLVE_OK,
     RGM_RESOLVE_NO_NAME,    /* no such host, or none of that family */
-    RGM_RESOLVE_NO_SERVICE, /* no such service for that type */
+    RGM_RESOLVE_NO_SERVICE, /* no such service for that type, or no port */
     RGM_RESOLVE_AGAIN,      /* the name server does not answer now */
     RGM_RESOLVE_FAIL,       /* it does, with a failure */
     RGM_RESOLVE_BAD_HINTS,
