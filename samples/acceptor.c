@@ -75,8 +75,8 @@ on_listening(struct acceptor *self, struct rgm_listen *listen)
     others.endpoint = listen->endpoint;
     others.first = false;
     if (rgm_status(listen) != 0) {
-        fprintf(stderr, "cannot listen: error %d\n", -rgm_status(listen));
-        rgm_stop(self);
+        fprintf(stderr, "cannot listen: %s\n", strerror(-rgm_status(listen)));
+        rgm_stop_with(self, rgm_status(listen));
         return;
     }
     for (uint32_t i = 1; self->options.first &&

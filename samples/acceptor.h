@@ -8,7 +8,8 @@
  * Run acceptor_behaviour as the root actor with a struct acceptor_options. It
  * says where it listens, brings its like up on the other workers, spawns
  * `connection` with each accepted stream (struct rgm_stream) as its argument,
- * and closes its listener when the runtime stops.
+ * and closes its listener when the runtime stops. One that cannot listen says so,
+ * and ends with a status that tells why.
  */
 
 #include <ringmail/ringmail.h>

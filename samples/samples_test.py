@@ -98,6 +98,37 @@ def echoes(provider):
     print("ok echo_server on", provider, flush=True)
 
 
+def begins(*words):
+    """How it ends that cannot begin."""
+    return subprocess.run([os.path.join(BIN, words[0]), *words[1:]],
+                          capture_output=True, text=True, timeout=GUARD_S)
+
+
+def servers_that_cannot_begin_say_so():
+    """A port that somebody has, and words that are none, end it with an error."""
+    with socket.socket() as tcp, \
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(("127.0.0.1", 0))
+        for words in (("echo_server", str(tcp.getsockname()[1]), "2", "threads"),
+                      ("udp_echo", str(udp.getsockname()[1]))):
+            done = begins(*words)
+            if "io_uring" in done.stderr:
+                continue  # no io_uring on this machine
+            check(done.returncode == 1 and not done.stdout and
+                  "Address already in use" in done.stderr, words, done)
+    for words in (("echo_server", "65536"), ("echo_server", "-1"),
+                  ("echo_server", "x"), ("echo_server", "0", "65"),
+                  ("echo_server", "0", "1", "ringo"),
+                  ("echo_server", "0", "1", "ring", "more"),
+                  ("udp_echo", "65536"), ("udp_echo", "7x"),
+                  ("udp_echo", "0", "more")):
+        done = begins(*words)
+        check(done.returncode == 2 and done.stderr.startswith("usage"), words,
+              done)
+    print("ok servers that cannot begin", flush=True)
+
+
 def worker_lease():
     """The holder's thread outlives the shrink; the wrong order is noticed."""
     runs("worker_lease", r"(?s)with a lease.*1 worker, 2 threads.*"
@@ -289,6 +320,7 @@ supervises()
 echoes("ring")
 echoes("threads")
 datagrams()
+servers_that_cannot_begin_say_so()
 resolves()
 copies()
 copies("--threads")

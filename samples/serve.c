@@ -22,11 +22,32 @@ serve_pool(void)
     return pool;
 }
 
-static const struct rgm_provider_class *
-provider_named(const char *name)
+/* False: it is no number, or too large. */
+static bool
+number_of(const char *text, unsigned long most, unsigned long *ret_number)
 {
-    return strcmp(name, "threads") == 0 ? &rgm_provider_threads
-                                        : &rgm_provider_ring;
+    char *end;
+
+    *ret_number = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && *ret_number <= most;
+}
+
+static bool
+understand(int argc, char **argv, unsigned long *ret_port,
+           struct rgm_runtime_options *options)
+{
+    unsigned long workers = 0;
+
+    if (argc > 4 || (argc > 1 && !number_of(argv[1], UINT16_MAX, ret_port)) ||
+        (argc > 2 && !number_of(argv[2], RGM_WORKERS_MAX, &workers)))
+        return false;
+    options->workers = (uint32_t)workers;
+    if (argc > 3)
+        options->provider = strcmp(argv[3], "ring") == 0
+                                ? &rgm_provider_ring
+                                : &rgm_provider_threads;
+    return argc <= 3 || strcmp(argv[3], "ring") == 0 ||
+           strcmp(argv[3], "threads") == 0;
 }
 
 int
@@ -36,15 +57,15 @@ serve(int argc, char **argv, const struct rgm_behaviour *connection)
     struct acceptor_options accept = {.connection = connection, .first = true};
     struct rgm_signal_guard guards[2] = {{NULL}, {NULL}};
     struct rgm_runtime *runtime = NULL;
+    struct rgm_end end;
+    unsigned long port = 0;
     int status;
 
-    if (argc > 2)
-        options.workers = (uint32_t)strtoul(argv[2], NULL, 10);
-    if (argc > 3)
-        options.provider = provider_named(argv[3]);
-    status = rgm_endpoint_parse(
-        "127.0.0.1", argc > 1 ? (uint16_t)strtoul(argv[1], NULL, 10) : 0,
-        &accept.endpoint);
+    if (!understand(argc, argv, &port, &options)) {
+        fprintf(stderr, "usage: %s [PORT [WORKERS [ring|threads]]]\n", argv[0]);
+        return 2;
+    }
+    status = rgm_endpoint_parse("127.0.0.1", (uint16_t)port, &accept.endpoint);
     if (status == 0)
         status = rgm_runtime_create(&options, &runtime);
     if (status == 0)
@@ -52,15 +73,18 @@ serve(int argc, char **argv, const struct rgm_behaviour *connection)
     if (status == 0)
         status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
     if (status != 0) {
-        fprintf(stderr, "cannot start: error %d\n", -status);
+        fprintf(stderr, "cannot start: %s\n", strerror(-status));
         rgm_signal_drop(&guards[0]);
         (void)rgm_runtime_destroy(runtime);
         return 2;
     }
-    status = rgm_runtime_run(runtime, &acceptor_behaviour, &accept);
+    status =
+        rgm_runtime_run_to_end(runtime, &acceptor_behaviour, &accept, &end);
     if (status != 0)
-        fprintf(stderr, "stopped: error %d %s\n", -status,
+        fprintf(stderr, "stopped: %s: %s\n", strerror(-status),
                 rgm_runtime_error(runtime));
+    else
+        status = end.status;
     for (int i = 0; i < 2; i++)
         rgm_signal_drop(&guards[i]);
     (void)rgm_runtime_destroy(runtime);

@@ -64,7 +64,7 @@ on_open(struct echo *self, struct rgm_packet_open *open)
 
     if (rgm_status(open) != 0) {
         fprintf(stderr, "open: %s\n", strerror(-rgm_status(open)));
-        rgm_stop(self);
+        rgm_stop_with(self, rgm_status(open));
         return;
     }
     (void)rgm_endpoint_format(&open->local, text, sizeof(text));
@@ -120,27 +120,49 @@ static const struct rgm_behaviour echo_behaviour = {
     .stopped = RGM_DO(echo, echo_stopped),
 };
 
+/* Whatever has begun is cleaned up. Returns: how the echo ended. */
+static int
+serve(struct rgm_runtime *runtime, const struct rgm_endpoint *local)
+{
+    struct rgm_signal_guard guards[2] = {{NULL}, {NULL}};
+    struct rgm_end end;
+    int status = rgm_signal_stop(runtime, SIGTERM, &guards[0]);
+
+    if (status == 0)
+        status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
+    if (status == 0)
+        status = rgm_runtime_run_to_end(runtime, &echo_behaviour, local, &end);
+    if (status != 0)
+        fprintf(stderr, "%s: %s\n", strerror(-status),
+                rgm_runtime_error(runtime));
+    else
+        status = end.status;
+    for (int i = 0; i < 2; i++)
+        rgm_signal_drop(&guards[i]);
+    return status;
+}
+
 int
 main(int argc, char **argv)
 {
     const struct rgm_runtime_options options = {.workers = 1};
-    unsigned long port = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-    struct rgm_signal_guard guards[2];
+    char *rest = "";
+    unsigned long port = argc > 1 ? strtoul(argv[1], &rest, 10) : 0;
     struct rgm_runtime *runtime;
     struct rgm_endpoint local;
     int status;
 
-    if (port > UINT16_MAX ||
-        rgm_endpoint_parse("127.0.0.1", (uint16_t)port, &local) != 0 ||
-        rgm_runtime_create(&options, &runtime) != 0 ||
-        rgm_signal_stop(runtime, SIGTERM, &guards[0]) != 0 ||
-        rgm_signal_stop(runtime, SIGINT, &guards[1]) != 0)
+    if (argc > 2 || *rest != '\0' || port > UINT16_MAX ||
+        rgm_endpoint_parse("127.0.0.1", (uint16_t)port, &local) != 0) {
+        fprintf(stderr, "usage: udp_echo [PORT]\n");
+        return 2;
+    }
+    status = rgm_runtime_create(&options, &runtime);
+    if (status != 0) {
+        fprintf(stderr, "no runtime: %s\n", strerror(-status));
         return 1;
-    status = rgm_runtime_run(runtime, &echo_behaviour, &local);
-    if (status != 0)
-        fprintf(stderr, "%s\n", rgm_runtime_error(runtime));
-    for (int i = 0; i < 2; i++)
-        rgm_signal_drop(&guards[i]);
+    }
+    status = serve(runtime, &local);
     (void)rgm_runtime_destroy(runtime);
     return status == 0 ? 0 : 1;
 }

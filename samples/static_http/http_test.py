@@ -348,6 +348,17 @@ def many_connections(server):
     check(ask(server, get("/"))[0] == 200)
 
 
+def who_cannot_listen_ends(server):
+    """Somebody else has the port; the directory could be served."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        done = subprocess.run(
+            [sys.argv[1], *sys.argv[2:], "--port", str(taken.getsockname()[1]),
+             ROOT + "/www"], capture_output=True, text=True, timeout=GUARD_S)
+    check(done.returncode == 1 and not done.stdout and
+          "Address already in use" in done.stderr, done)
+
+
 def load(server):
     if shutil.which("wrk"):
         out = subprocess.run(
@@ -411,7 +422,8 @@ def main():
 
     server = Server("--fresh-ms", "0")
     run(server, files_are_served, nothing_outside_is_served, ranges,
-        what_a_client_has_is_not_sent, files_change, bad_requests_end_it)
+        what_a_client_has_is_not_sent, files_change, bad_requests_end_it,
+        who_cannot_listen_ends)
     server.end()
     server = Server()
     run(server, what_is_asked_again_is_answered_alike,

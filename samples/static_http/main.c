@@ -196,30 +196,18 @@ die(const char *what, int status)
     exit(1);
 }
 
-static volatile sig_atomic_t stopping;
+static struct rgm_signal_guard guards[2];
 
+/* A signal that comes before somebody is told of it waits. */
 static void
-on_signal(int number)
+signals_block(void)
 {
-    (void)number;
-    stopping = 1;
-}
-
-/* Workers are started with the signals blocked, so only this thread gets them,
- * and only while it waits for them. */
-static void
-signals_setup(sigset_t *ret_before)
-{
-    struct sigaction action = {.sa_handler = on_signal};
     sigset_t set;
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
-    sigprocmask(SIG_BLOCK, &set, ret_before);
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
+    sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 /* A descriptor for each connection and each file that is known. */
@@ -242,6 +230,11 @@ start_runtime(const struct options *options)
 
     if (status != 0)
         die("cannot make the workers", status);
+    status = rgm_signal_stop(runtime, SIGTERM, &guards[0]);
+    if (status == 0)
+        status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
+    if (status != 0)
+        die("cannot hear signals", status);
     status = rgm_runtime_start(runtime);
     if (status != 0) {
         fprintf(stderr, "static_http: %s\n", rgm_runtime_error(runtime));
@@ -287,21 +280,27 @@ close_sites(void)
     rgm_pool_destroy(server.pool);
 }
 
-/* Returns: the exit status. */
+/* Until a signal stops it, or it cannot listen. Returns: the exit status. */
 static int
-run_until_signal(struct rgm_runtime *runtime, const struct options *options,
-                 const sigset_t *signals)
+run_acceptor(struct rgm_runtime *runtime, const struct options *options,
+             const struct acceptor_options *accept)
 {
     const struct rgm_stop_options stop = {.timeout_ns = options->grace_ns};
     struct rgm_stop_report report;
-    int status;
+    struct rgm_task *acceptor;
+    struct rgm_end end;
+    int status =
+        rgm_runtime_task(runtime, 0, &acceptor_behaviour, accept, &acceptor);
 
-    while (!stopping)
-        sigsuspend(signals);
+    if (status != 0)
+        die("cannot spawn an actor", status);
+    status = rgm_task_join(acceptor, &end);
+    if (status != 0)
+        die("cannot wait", status);
     status = rgm_runtime_stop_and_wait(runtime, &stop, &report);
     if (status != 0)
         fprintf(stderr, "static_http: stopped: %s\n", strerror(-status));
-    return status == 0 ? 0 : 1;
+    return status == 0 && end.status == 0 ? 0 : 1;
 }
 
 int
@@ -312,9 +311,7 @@ main(int argc, char **argv)
                               .grace_ns = 10 * RGM_NS_PER_S};
     struct acceptor_options accept = {.connection = &connection_behaviour,
                                       .first = true};
-    struct rgm_address acceptor;
     struct rgm_runtime *runtime;
-    sigset_t before;
     int status;
 
     server.limits = (struct limits){
@@ -329,14 +326,12 @@ main(int argc, char **argv)
         die("not an address", status);
     requests_setup();
     descriptors_setup();
-    signals_setup(&before);
+    signals_block();
     runtime = start_runtime(&options);
     open_sites(&options, runtime);
-    status = rgm_runtime_spawn(runtime, 0, &acceptor_behaviour, &accept,
-                               &acceptor);
-    if (status != 0)
-        die("cannot spawn an actor", status);
-    status = run_until_signal(runtime, &options, &before);
+    status = run_acceptor(runtime, &options, &accept);
+    for (int i = 0; i < 2; i++)
+        rgm_signal_drop(&guards[i]);
     (void)rgm_runtime_destroy(runtime);
     close_sites();
     return status;
