@@ -8,9 +8,9 @@
  * of another runtime, the operation is that worker's all the same:
  *
  * 1. leave    the worker that finds the identity to be none of its runtime's looks
- *             for it among all workers of the process. The record remembers in
- *             `hold` where it is from, `from` names nobody there, `holder` says
- *             ABROAD, and it is pushed
+ *             for it among all workers of the process. The record remembers its own
+ *             runtime in `hold`, `from` gets a number that no worker has, `holder`
+ *             says ABROAD, and it is pushed
  * 2. there    it is an operation asked from elsewhere, as of any worker: begun,
  *             counted, drained and lost as those are
  * 3. home     whoever sends it home finds that it is from abroad: `from` is as it
@@ -165,39 +165,22 @@ hold(const struct rgm_worker *worker, struct rgm_address where)
 }
 
 static void
-push(struct rgm_worker *worker, struct rgi_inbox *inbox,
-     struct rgm_message *message)
+count_push(struct rgm_worker *worker, int status)
 {
-    int status = rgi_inbox_push(inbox, message, message);
-
     rgi_assert(status >= 0);
     rgi_count(worker, flushes);
     if (status == RGI_PUSHED_AND_RANG)
         rgi_count(worker, bells);
 }
 
+static void
+push(struct rgm_worker *worker, struct rgm_worker *there,
+     struct rgm_message *message)
+{
+    count_push(worker, rgi_inbox_push(there->inbox, message, message));
+}
+
 /* ---- where it is from ---- */
-
-/* Its number and its runtime, in one word: a pointer of a program has no more than
- * 54 bits. */
-#define NUMBER_SHIFT 54
-
-static uint64_t
-origin_of(const struct rgm_runtime *runtime, uint32_t number)
-{
-    uint64_t bits = (uintptr_t)runtime;
-
-    rgi_assert(bits >> NUMBER_SHIFT == 0);
-    return bits | (uint64_t)number << NUMBER_SHIFT;
-}
-
-static struct rgm_runtime *
-runtime_of(uint64_t origin)
-{
-    return (
-        struct rgm_runtime *)(uintptr_t)(origin &
-                                         ((UINT64_C(1) << NUMBER_SHIFT) - 1));
-}
 
 static struct rgm_address
 at_number(struct rgm_address address, uint32_t number)
@@ -209,18 +192,14 @@ at_number(struct rgm_address address, uint32_t number)
 /* To where it counts as out, so the runtime is there until it has it, and waits for
  * us behind that. */
 static void
-push_home(struct rgm_worker *worker, uint64_t origin,
+push_home(struct rgm_worker *worker, struct rgm_runtime *runtime,
           struct rgm_message *message)
 {
-    struct rgm_runtime *runtime = runtime_of(origin);
-    int status = rgi_push_outside(
-        runtime, rgi_runtime_inbox(runtime, (uint32_t)(origin >> NUMBER_SHIFT)),
-        message);
+    uint32_t number = rgm_address_worker(message->from);
+    int status = rgi_push_outside(runtime, rgi_runtime_inbox(runtime, number),
+                                  message);
 
-    rgi_assert(status >= 0);
-    rgi_count(worker, flushes);
-    if (status == RGI_PUSHED_AND_RANG)
-        rgi_count(worker, bells);
+    count_push(worker, status);
 }
 
 /* ---- the record ---- */
@@ -253,14 +232,15 @@ static void
 leave(struct rgm_worker *worker, struct rgm_worker *there,
       struct rgm_message *message)
 {
-    rgi_request_of(message)->hold.origin =
-        origin_of(worker->runtime, rgm_address_worker(message->from));
-    message->from = at_number(message->from, RGM_WORKERS_MAX);
+    rgi_request_of(message)->hold.origin = worker->runtime;
+    message->from =
+        at_number(message->from,
+                  RGM_WORKERS_MAX + rgm_address_worker(message->from));
     message->control = RGI_CONTROL_ABROAD;
     message->flags &= RGI_MESSAGE_TAKEN;
     rgi_holder_set(message, RGI_HOLDER_ABROAD);
     RGI_GATE("abroad");
-    push(worker, there->inbox, message);
+    push(worker, there, message);
 }
 
 bool
@@ -282,10 +262,11 @@ rgi_abroad_leaves(struct rgm_worker *worker, struct rgm_message *message)
 void
 rgi_abroad_returns(struct rgm_worker *worker, struct rgm_message *message)
 {
-    uint64_t origin = rgi_request_of(message)->hold.origin;
+    struct rgm_runtime *origin = rgi_request_of(message)->hold.origin;
 
     message->from =
-        at_number(message->from, (uint32_t)(origin >> NUMBER_SHIFT));
+        at_number(message->from,
+                  rgm_address_worker(message->from) - RGM_WORKERS_MAX);
     message->control = RGI_CONTROL_NONE;
     rgi_request_of(message)->hold.children = NULL;
     rgi_holder_set(message, RGI_HOLDER_HOME);
@@ -297,15 +278,18 @@ rgi_abroad_returns(struct rgm_worker *worker, struct rgm_message *message)
 
 bool
 rgi_abroad_chase(struct rgm_worker *worker, struct rgm_message *node,
-                 struct rgm_address where)
+                 const struct rgm_message *message)
 {
+    /* abroad-to: a handle's, or it is home by now and goes after its asker. */
+    struct rgm_address where = {
+        __atomic_load_n(&message->to.bits, __ATOMIC_RELAXED)};
     struct rgm_worker *there = hold(worker, where);
 
     if (there == NULL)
         return false; /* it closes, and what came there goes home */
-    node->to.bits = origin_of(worker->runtime, rgm_address_worker(node->from));
+    node->to.bits = (uintptr_t)worker->runtime;
     node->control = RGI_CONTROL_CANCEL_ABROAD;
-    push(worker, there->inbox, node);
+    push(worker, there, node);
     release(where);
     return true;
 }
@@ -314,5 +298,5 @@ void
 rgi_abroad_chased(struct rgm_worker *worker, struct rgm_message *node)
 {
     node->control = RGI_CONTROL_CANCEL_HOME;
-    push_home(worker, node->to.bits, node);
+    push_home(worker, (struct rgm_runtime *)(uintptr_t)node->to.bits, node);
 }

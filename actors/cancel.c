@@ -95,7 +95,7 @@ node_post(struct rgm_worker *worker, struct rgm_message *node, uint32_t holder)
 {
     if (holder != RGI_HOLDER_ABROAD)
         rgi_post(worker, node, holder);
-    else if (!rgi_abroad_chase(worker, node, chased_by(node)->message.to))
+    else if (!rgi_abroad_chase(worker, node, &chased_by(node)->message))
         node_goes_home(worker, node);
 }
 

@@ -135,11 +135,19 @@ rgi_stays_arrive(struct rgm_worker *worker, struct rgm_actor *actor)
 
 /* ---- and its answer follows ---- */
 
+/* Whoever cancels now may have read `holder` before, and look at this: abroad.c. */
+static void
+name(struct rgm_message *message, struct rgm_address to)
+{
+    /* abroad-to: publishes nothing; an actor's is no handle's. */
+    __atomic_store_n(&message->to.bits, to.bits, __ATOMIC_RELAXED);
+}
+
 static void
 go_on(struct rgm_worker *worker, struct rgm_message *message,
       struct rgm_address to)
 {
-    message->to = to;
+    name(message, to);
     rgi_post_answer(worker, message, rgm_address_worker(to));
 }
 
@@ -202,7 +210,7 @@ rgi_stray_refused(struct rgm_worker *worker, struct rgm_message *message)
         go_on(worker, message, to);
         return;
     }
-    message->to = to;
+    name(message, to);
     worker->attention = true;
     rgi_mail_append(&worker->mail, RGI_REMOTE, message);
 }

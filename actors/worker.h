@@ -1144,9 +1144,9 @@ void rgi_abroad_close(struct rgm_worker *worker);
 bool rgi_abroad_leaves(struct rgm_worker *worker, struct rgm_message *message);
 /* One that is not of this runtime goes home. */
 void rgi_abroad_returns(struct rgm_worker *worker, struct rgm_message *message);
-/* A node goes after one, whose `to` that is. Returns: whether it has. */
+/* A node goes after one that is in another runtime. Returns: whether it has. */
 bool rgi_abroad_chase(struct rgm_worker *worker, struct rgm_message *node,
-                      struct rgm_address where);
+                      const struct rgm_message *message);
 /* A node of another runtime's has done what it came for. */
 void rgi_abroad_chased(struct rgm_worker *worker, struct rgm_message *node);
 

@@ -36,6 +36,7 @@ struct rgm_actor;
 struct rgm_order;
 struct rgm_gather;
 struct rgm_request;
+struct rgm_runtime;
 struct rgm_scope;
 struct rgm_timeout;
 
@@ -125,7 +126,7 @@ struct rgm_request {
     union {
         struct rgm_request *children; /* asked for it; its holder's */
         uint64_t domain;              /* at home: where the deadline is from */
-        uint64_t origin; /* in another runtime: where it is from, abroad.c */
+        struct rgm_runtime *origin; /* in another one: its own, abroad.c */
     } hold;
 
     rgm_answer_function *answer;
