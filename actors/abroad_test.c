@@ -8,6 +8,7 @@
  * asker's.
  */
 
+#include <ringmail/abandon.h>
 #include <ringmail/deadline.h>
 #include <ringmail/identity.h>
 #include <ringmail/resize.h>
@@ -30,19 +31,21 @@ interruptions(unsigned quick, unsigned full)
 
 /* ---------------------------------------------------------------- the asker */
 
-enum errand { READ, READ_LIMITED, CANCEL, TRY, GO };
+enum errand { READ, READ_LIMITED, CANCEL, LEAVE, TRY, SHRINK, GO };
 
 /* What one has asked and heard. */
 struct asking {
     struct rgm_stream *stream;
     struct rgm_read read;
     char byte;
-    unsigned asked, answers, stopped;
+    unsigned asked, answers, stopped, resized, released;
+    struct rgm_resize resize;
     int status; /* of the last */
     int tried;
 };
 
 RGM_ANSWER(robot, rgm_read, on_read);
+RGM_ANSWER(robot, rgm_resize, on_resized);
 
 static void
 heard(struct robot *self, int status)
@@ -58,6 +61,24 @@ static void
 on_read(struct robot *self, struct rgm_read *read)
 {
     heard(self, rgm_status(read));
+}
+
+static void
+on_resized(struct robot *self, struct rgm_resize *resize)
+{
+    struct asking *asking = test_of(self);
+
+    asking->resized += rgm_status(resize) == 0;
+}
+
+static void
+on_released(struct rgm_actor *janitor, struct rgm_request *request)
+{
+    struct asking *asking =
+        rgi_container_of(request, struct asking, read.request);
+
+    (void)janitor;
+    asking->released++;
 }
 
 static void
@@ -89,6 +110,15 @@ run_errand(struct robot *self, struct note *note)
     case CANCEL:
         rgm_cancel(self, &asking->read);
         break;
+    case LEAVE:
+        rgi_check(rgm_leave_request_to(&self->actor, &asking->read.request,
+                                       on_released) == 0);
+        break;
+    case SHRINK:
+        rgm_resize_to(&asking->resize, 1);
+        rgm_ask(self, &asking->resize,
+                RGM_REPLY(robot, rgm_resize, on_resized));
+        break;
     case GO:
         rgm_stop(self);
         break;
@@ -105,6 +135,17 @@ asker_stopped(struct robot *self)
     asking->stopped++;
 }
 
+/* The same, and it moves when its worker retires; what it has out stays. */
+static const struct rgm_behaviour roamer_behaviour = {
+    .name = "roamer",
+    .size_bytes = sizeof(struct robot),
+    RGM_HANDLERS(robot_handlers),
+    .factory = RGM_MAKE(robot, robot_make),
+    .movable = true,
+    .operations_stay = true,
+    .stopped = RGM_DO(robot, robot_stopped),
+};
+
 /* ---------------------------------------------------------- the two runtimes */
 
 #define OWNER_WORKERS 3
@@ -117,7 +158,8 @@ struct pair {
     struct script script;
     struct rgm_address asker; /* on worker 0 */
     struct stepped_guest guest;
-    int outcome; /* of a read as soon as it is submitted; 1: none yet */
+    uint32_t first; /* of the owner's players */
+    int outcome;    /* of a read as soon as it is submitted; 1: none yet */
 };
 
 static void
@@ -154,6 +196,7 @@ pair_open(struct pair *pair, uint32_t workers, uint32_t at)
     pair->outcome = 1;
     stepped_begin(&pair->play, workers);
     options.provider_argument = pair->play.script;
+    pair->first = rgm_stepper_count(pair->play.stepper);
     pair->owner = rig_make_with(&options);
     rgi_check(rgm_runtime_start(pair->owner) == 0);
     rgm_script_on_submit(pair->play.script, decide, pair);
@@ -316,19 +359,83 @@ opl_11_numbers_are_of_one_runtime(void)
     pair_close(&pair);
 }
 
+/* Nobody waits for it any more, but the record is out until it is home. */
+static void
+opl_11_one_that_is_given_up_is_released_once(void)
+{
+    struct pair pair;
+
+    for (size_t road = 0; road < ROADS; road++) {
+        pair_open(&pair, roads[road].workers, roads[road].at);
+        rgm_script_hold_cancels(pair.play.script, true);
+        pair_run(&pair, READ);
+        pair_run(&pair, LEAVE);
+        pair_run(&pair, GO);
+        rgi_check(pair.asking.stopped == 1 && pair.asking.released == 0);
+        rgm_script_complete(pair.play.script, submitted_read(&pair), -EAGAIN);
+        stepped_settle(&pair.play);
+        rgi_check(pair.asking.released == 1 && pair.asking.answers == 0);
+        pair_close(&pair);
+    }
+}
+
+/* Also where it is a duration still when the record leaves. */
 static void
 opl_11_its_deadline_is_kept_at_home(void)
 {
     struct pair pair;
 
-    pair_open(&pair, 2, 1);
-    pair_run(&pair, READ_LIMITED);
-    rgi_check(pair.asking.answers == 0);
-    rgm_script_advance(pair.play.script, RGM_NS_PER_S);
-    stepped_settle(&pair.play);
-    rgi_check(pair.asking.answers == 1 && pair.asking.status == -ETIMEDOUT);
-    rgi_check(pair.stream.socket.busy == 0);
-    pair_close(&pair);
+    for (size_t road = 0; road < ROADS; road++) {
+        pair_open(&pair, roads[road].workers, roads[road].at);
+        pair_run(&pair, READ_LIMITED);
+        rgi_check(pair.asking.answers == 0 && submitted_read(&pair) != NULL);
+        rgi_check((submitted_read(&pair)->request.message.flags &
+                   RGI_MESSAGE_DEADLINE) == 0);
+        rgm_script_advance(pair.play.script, RGM_NS_PER_S);
+        stepped_settle(&pair.play);
+        rgi_check(pair.asking.answers == 1);
+        rgi_check(pair.asking.status == -ETIMEDOUT);
+        rgi_check(pair.stream.socket.busy == 0);
+        pair_close(&pair);
+    }
+}
+
+/* The owner's workers go on, and nobody else. */
+static void
+owner_rests(struct pair *pair)
+{
+    bool any = true;
+
+    while (any) {
+        any = false;
+        for (uint32_t i = 0; i < OWNER_WORKERS; i++)
+            any |= rgm_stepper_step(pair->play.stepper, pair->first + i);
+    }
+}
+
+/* It is found, and about to be pushed to, when its runtime stops: it waits for that
+ * before it closes. */
+static void
+opl_11_a_worker_does_not_close_under_a_push(void)
+{
+    struct pair pair;
+
+    for (size_t road = 0; road < ROADS; road++) {
+        uint32_t embassy = roads[road].workers - 1;
+
+        pair_open(&pair, roads[road].workers, roads[road].at);
+        pair_tell(&pair, READ);
+        if (embassy != 0)
+            stepped_rest(&pair.play, 0);
+        rgi_check(stepped_to(&pair.play, embassy, "abroad"));
+        rgm_runtime_stop(pair.owner);
+        owner_rests(&pair);
+        rgi_check(pair.asking.answers == 0);
+        stepped_settle(&pair.play);
+        rgi_check(pair.asking.answers == 1);
+        rgi_check(pair.asking.status == -EPIPE);
+        pair_close(&pair);
+    }
 }
 
 /* ---------------------------------------------------------------- each order */
@@ -540,7 +647,61 @@ opl_11_a_worker_that_retires_ends_it(void)
     pair_close(&pair);
 }
 
+/* Its home is the worker it was asked from, which waits for it, and from there it
+ * goes after its asker; whoever cancels it there. */
+static void
+roamer_in_each_order(bool ends)
+{
+    static struct orders orders;
+
+    orders_begin(&orders, interruptions(1, 2));
+    do {
+        struct pair pair;
+        struct rgm_address roamer;
+
+        pair_open(&pair, 2, 2);
+        rgi_check(rgm_runtime_spawn(pair.play.runtime, 1, &roamer_behaviour,
+                                    &pair.script, &roamer) == 0);
+        stepped_settle(&pair.play);
+        stepped_tell(&pair.guest, roamer, READ);
+        stepped_settle(&pair.play);
+        pair_tell(&pair, SHRINK);
+        stepped_tell(&pair.guest, roamer, CANCEL);
+        if (ends)
+            rgm_script_complete(pair.play.script, submitted_read(&pair), 0);
+        settle_chosen(&pair, &orders);
+        orders_check(pair.asking.answers == 1);
+        orders_check(pair.asking.status == (ends ? 0 : -ECANCELED));
+        orders_check(pair.asking.resized == 1);
+        pair_close(&pair);
+    } while (orders_next(&orders));
+    rgi_check(orders.runs == 1 || orders.runs > 10);
+}
+
+static void
+opl_11_it_follows_an_asker_that_moves_in_each_order(void)
+{
+    roamer_in_each_order(true);
+    roamer_in_each_order(false);
+}
+
 /* ------------------------------------------------------------------- and fails */
+
+/* The owner has ended so, and the asker's record went with it: it is not told, and
+ * its memory stays. */
+static void
+pair_lose(struct pair *pair, int ended)
+{
+    rgi_check(rgm_runtime_wait(pair->owner) == ended);
+    rgi_check(rgm_runtime_destroy(pair->owner) == 0);
+    stepped_close(&pair->guest);
+    rgm_runtime_stop(pair->play.runtime);
+    rgi_check(rgm_runtime_wait(pair->play.runtime) == 0);
+    rgi_check(pair->asking.answers == 0 && pair->asking.stopped == 0);
+    rgi_check(rgm_runtime_destroy(pair->play.runtime) == 0);
+    rgm_stepper_destroy(pair->play.stepper);
+    rgm_script_destroy(pair->play.script);
+}
 
 /* The stream's provider fails and keeps the read: its asker ends unheard, as if it
  * had asked its own. Leaves memory behind. */
@@ -554,23 +715,63 @@ opl_11_one_that_is_lost_stops_its_asker(void)
     rgm_script_fail(pair.play.script, 2, -EIO);
     stepped_settle(&pair.play);
     rgi_check(pair.asking.answers == 0);
-    rgi_check(rgm_runtime_wait(pair.owner) == -EIO);
-    rgi_check(rgm_runtime_destroy(pair.owner) == 0);
-    stepped_close(&pair.guest);
-    rgm_runtime_stop(pair.play.runtime);
-    rgi_check(rgm_runtime_wait(pair.play.runtime) == 0);
-    rgi_check(pair.asking.answers == 0);
-    rgi_check(rgm_runtime_destroy(pair.play.runtime) == 0);
-    rgm_stepper_destroy(pair.play.stepper);
+    pair_lose(&pair, -EIO);
 }
 
-/* The last one leaves memory behind: it may still be written to. */
+static void
+time_passes(struct pair *pair)
+{
+    stepped_settle(&pair->play);
+    rgm_script_advance(pair->play.script, RGM_NS_PER_S);
+    stepped_settle(&pair->play);
+}
+
+/* The same when the owner is forced to end, and its provider keeps the read: it is
+ * no plain thread that waits. Leaves memory behind. */
+static void
+opl_11_an_owner_that_is_forced_gives_it_up(void)
+{
+    struct pair pair;
+
+    pair_open(&pair, 1, 2);
+    rgm_script_hold_cancels(pair.play.script, true);
+    pair_run(&pair, READ);
+    rgm_runtime_force(pair.owner, RGM_NS_PER_MS);
+    time_passes(&pair);
+    rgi_check(pair.asking.answers == 0);
+    pair_lose(&pair, 0);
+}
+
+/* Its memory may be written to by the other: whoever asked waits for that, also
+ * forced. */
+static void
+opl_11_an_asker_that_is_forced_waits_for_it(void)
+{
+    struct pair pair;
+
+    pair_open(&pair, 1, 2);
+    rgm_script_hold_cancels(pair.play.script, true);
+    pair_run(&pair, READ);
+    rgm_runtime_force(pair.play.runtime, RGM_NS_PER_MS);
+    time_passes(&pair);
+    rgi_check(pair.asking.answers == 0 && pair.asking.stopped == 0);
+    rgi_check(rgm_script_is_cancelled(pair.play.script, submitted_read(&pair)));
+    rgm_script_complete(pair.play.script, submitted_read(&pair), -EAGAIN);
+    stepped_settle(&pair.play);
+    rgi_check(pair.asking.answers == 1 && pair.asking.status == -ECANCELED);
+    rgi_check(pair.asking.stopped == 1);
+    pair_close(&pair);
+}
+
+/* The last ones leave memory behind: it may still be written to. */
 #define CASES(X)                                                               \
     X(abroad, opl_11_an_operation_goes_to_the_runtime_of_its_handle)           \
     X(abroad, opl_11_who_has_ended_is_not_found)                               \
     X(abroad, opl_11_a_plain_thread_names_its_runtime)                         \
     X(abroad, opl_11_numbers_are_of_one_runtime)                               \
+    X(abroad, opl_11_one_that_is_given_up_is_released_once)                    \
     X(abroad, opl_11_its_deadline_is_kept_at_home)                             \
+    X(abroad, opl_11_a_worker_does_not_close_under_a_push)                     \
     X(abroad, opl_11_a_cancel_finds_it_in_each_order)                          \
     X(abroad, opl_11_a_cancel_meets_its_end_in_each_order)                     \
     X(abroad, opl_11_its_runtime_stops_in_each_order)                          \
@@ -580,6 +781,9 @@ opl_11_one_that_is_lost_stops_its_asker(void)
     X(abroad, opl_11_both_runtimes_stop_in_each_order)                         \
     X(abroad, opl_11_a_number_that_has_gone_here_is_not_asked)                 \
     X(abroad, opl_11_a_worker_that_retires_ends_it)                            \
+    X(abroad, opl_11_it_follows_an_asker_that_moves_in_each_order)             \
+    X(abroad, opl_11_an_asker_that_is_forced_waits_for_it)                     \
+    X(abroad, opl_11_an_owner_that_is_forced_gives_it_up)                      \
     X(abroad, opl_11_one_that_is_lost_stops_its_asker)
 
 RGI_CASES(CASES)

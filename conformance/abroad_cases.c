@@ -13,8 +13,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <ringmail/detach.h>
+
 #define GUEST_WORKERS 2
 
+STEP(attach_step, rgm_attach);
+STEP(detach_step, rgm_detach);
+STEP(file_job_step, rgm_file_job);
 STEP(next_step, rgm_next);
 STEP(exact_step, rgm_exact);
 STEP(submit_step, rgm_submit);
@@ -257,6 +262,38 @@ opl_11_what_is_dropped_is_closed_by_its_own(struct stage *stage)
     stage_close(stage);
 }
 
+/* Taken from its runtime by an actor of the other, which has it from then on. */
+void
+opl_11_a_connection_moves_over(struct stage *stage)
+{
+    struct stage guest;
+    struct rgm_stream near, own = {0};
+    struct detach_step detach = {0};
+    struct attach_step attach = {0};
+    struct read_step read = {0};
+    char byte = 0;
+    int peer;
+
+    stage_open(stage);
+    guest_open(stage, &guest);
+    peer = stage_pair(stage, &near);
+    rgm_stream_detach(&detach.op, &near);
+    rgi_check(ask_from(&guest, 1, &detach) == 0 && near.socket.open == 0);
+    check_untouched(&guest);
+    rgm_stream_attach(&attach.op, rgm_worker_address(1), &own,
+                      &detach.op.detached);
+    rgi_check(ask_from(&guest, 1, &attach) == 0);
+    peer_send(peer, "x", 1);
+    rgm_stream_read(&read.op, &own, &byte, 1);
+    rgi_check(ask_from(&guest, 1, &read) == 0 && byte == 'x');
+    rgi_check(stage_counters(&guest).operations == 2);
+    rgi_check(stage_close_stream(&guest, &own) == 0);
+    peer_close(peer);
+    rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+    guest_close(&guest);
+    stage_close(stage);
+}
+
 /* -------------------------------------------------------------------- halves */
 
 struct halves {
@@ -364,6 +401,13 @@ use_packets(struct stage *stage, struct stage *guest)
     rgi_check(ask_from(guest, 1, &close) == 0);
 }
 
+static int64_t
+length_of(struct rgm_job *job)
+{
+    return lseek(((const struct rgm_file_job *)(const void *)job)->descriptor,
+                 0, SEEK_END);
+}
+
 static void
 use_files(struct stage *stage, struct stage *guest)
 {
@@ -372,6 +416,7 @@ use_files(struct stage *stage, struct stage *guest)
     struct file_write_step write = {0};
     struct file_read_step read = {0};
     struct file_stat_step stat = {0};
+    struct file_job_step job = {0};
     struct close_step end = {0};
     char path[256], bytes[4];
     int descriptor;
@@ -389,6 +434,8 @@ use_files(struct stage *stage, struct stage *guest)
     rgi_check(memcmp(bytes, "abc", 3) == 0);
     rgm_file_stat(&stat.op, &file);
     rgi_check(ask_from(guest, 1, &stat) == 0);
+    rgm_file_job(&job.op, &file, length_of);
+    rgi_check(ask_from(guest, 0, &job) == 0 && job.op.job.result == 4);
     rgm_file_close(&end.op, &file);
     rgi_check(ask_from(guest, 1, &end) == 0);
     rgi_check(unlink(path) == 0);
