@@ -212,6 +212,18 @@ quick stays-chased           actors stays assertion -DMUT_CHASED
 quick stays-not-followed     actors stays assertion/answers -DMUT_NO_FOLLOW
 full  stays-early            actors stays assertion/chased -DMUT_EARLY
 full  stays-to-home          actors stays assertion -DMUT_TO_HOME
+quick abroad                 actors abroad clean/0
+quick abroad-loops           actors abroad clean/0
+quick abroad-no-wait         actors abroad assertion/word_t -DMUT_NO_WAIT
+quick abroad-hide-late       actors abroad assertion/word_t -DMUT_HIDE_LATE
+quick abroad-blind           actors abroad assertion/owner== -DMUT_BLIND
+quick abroad-abroad-late     actors abroad assertion/holder== -DMUT_ABROAD_LATE
+quick abroad-node-dropped    actors abroad assertion/answers -DMUT_NODE_DROPPED
+full  abroad-count-late      actors abroad assertion -DMUT_COUNT_LATE
+full  abroad-home-late       actors abroad assertion/holder== -DMUT_HOME_LATE
+full  abroad-early           actors abroad assertion -DMUT_EARLY
+full  abroad-no-outside      actors abroad assertion/freed_j -DMUT_NO_OUTSIDE
+full  abroad-caught          actors abroad assertion/answers -DMUT_CAUGHT
 quick lease                  actors lease clean/18
 quick lease-forced           actors lease clean/16 -DFORCED
 quick lease-not-serial       actors lease assertion/closed -DMUT_NO_SERIAL
