@@ -26,13 +26,13 @@
  *
  * How it ends:
  *   the peer sends no more   what it sent is answered, then closed
- *   QUIT, a protocol error   that is answered, then closed
+ *   QUIT, a protocol error   that is answered; then it lingers: it says that it
+ *                            sends no more and reads on to the peer's end, or for
+ *                            a while, because a close with unread bytes destroys
+ *                            replies on their way
  *   an error, no memory      closed as soon as nothing is out (`broken`)
  *   the server stops         no more is read; what was read is answered, within
- *                            a time. If it was busy, it says that it sends no
- *                            more and reads on to the peer's end, because a
- *                            close with unread bytes destroys replies on their
- *                            way.
+ *                            a time. If it was busy, it lingers.
  *   its worker goes          no more is read or begun. When nothing is out its
  *                            stream is detached, and another connection goes on
  *                            with it, and with all that is not parsed or not
@@ -73,7 +73,7 @@ struct connection {
     struct output output;
     struct resp resp;
     struct rgm_request *waiting; /* a command or group, for its road */
-    struct rgm_sleep *grace;     /* when stopping and busy */
+    struct rgm_sleep *grace;     /* when stopping and busy, or lingering */
     uint64_t id;
     uint32_t sequenced; /* groups that are out by the sequencer */
     uint8_t phase;
@@ -534,13 +534,32 @@ start_close(struct connection *self)
             RGM_REPLY(connection, rgm_close, on_closed));
 }
 
-/* It has the grace for its replies; now that they are out, not so long. */
+static void
+ask_grace(struct connection *self, uint64_t duration_ns)
+{
+    rgm_sleep_for(self->grace, rgm_here(self), duration_ns);
+    rgm_ask(self, self->grace, RGM_REPLY(connection, rgm_sleep, on_grace_over));
+}
+
+/* When stopping it has the grace for its replies; now that they are out, not so
+ * long. */
 static void
 start_lingering(struct connection *self)
 {
+    bool has_grace = self->grace != NULL;
+
+    if (!has_grace)
+        self->grace = malloc(sizeof(*self->grace));
+    if (self->grace == NULL) {
+        start_close(self);
+        return;
+    }
     self->phase = PHASE_LINGERING;
     self->operating = true;
-    rgm_cancel(self, self->grace);
+    if (has_grace)
+        rgm_cancel(self, self->grace);
+    else
+        ask_grace(self, LINGER_NS);
     rgm_stream_shutdown(&self->operation.shutdown, &self->stream);
     rgm_ask(self, &self->operation.shutdown,
             RGM_REPLY(connection, rgm_shutdown, on_shutdown));
@@ -566,6 +585,14 @@ linger(struct connection *self)
         ask_read(self);
 }
 
+/* Is there, or may there be, something that nobody will read? */
+static bool
+must_linger(const struct connection *self)
+{
+    return !self->broken &&
+           (self->busy || (self->input_done && !self->input_ended));
+}
+
 static void
 wind_up(struct connection *self)
 {
@@ -581,7 +608,7 @@ wind_up(struct connection *self)
     if (self->phase == PHASE_LINGERING)
         linger(self);
     else if (self->phase == PHASE_SERVING && has_nothing_to_do(self) &&
-             self->busy && !self->broken)
+             must_linger(self))
         start_lingering(self);
     else if (self->phase == PHASE_SERVING && has_nothing_to_do(self))
         start_close(self);
@@ -698,13 +725,6 @@ on_emptied(struct connection *self, struct emptied *emptied)
 }
 
 /* -------------------------------------------------------- the server is stopping */
-
-static void
-ask_grace(struct connection *self, uint64_t duration_ns)
-{
-    rgm_sleep_for(self->grace, rgm_here(self), duration_ns);
-    rgm_ask(self, self->grace, RGM_REPLY(connection, rgm_sleep, on_grace_over));
-}
 
 static void
 connection_retiring(struct connection *self)

@@ -491,6 +491,32 @@ def a_half_close_is_answered(server):
     client.close()
 
 
+@case
+def what_came_before_the_last_command_arrives(server):
+    """Also when the client goes on sending: a reset would destroy replies."""
+    value = b"v" * 100000
+    server.client().ask("SET", "before", value)
+    for last, answer in ((encode("QUIT"), "OK"), (b"*1\r\n!", Failure(
+            "ERR Protocol error: expected '$', got '!'"))):
+        client = server.client()
+        asked = encode("GET", "before") * 300 + last + encode("PING") * 3000
+
+        def write():
+            try:
+                client.send(asked)
+            except OSError:
+                pass  # the server has heard enough
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        for number in range(300):
+            check(client.reply() == value, number)
+        check(client.reply() == answer)
+        check(client.all_until_close() == b"")
+        client.close()
+        writer.join()
+
+
 # ---------------------------------------------------------------- many clients
 
 def in_threads(functions):
