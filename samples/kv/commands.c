@@ -146,16 +146,28 @@ raw_unknown(struct plan *plan)
               words);
 }
 
+/* What an HTTP client begins its lines with. A web page can make a browser send
+ * requests to this machine, with commands in their bodies. */
+static bool
+is_of_http(struct bytes name)
+{
+    return bytes_is(name, "post") || bytes_is(name, "host:");
+}
+
 void
 plan_make(struct plan *plan)
 {
     const struct verb *verb = verb_find(argument(plan, 0));
     int count = (int)arguments_count(plan);
 
-    if (verb == NULL)
+    if (verb == NULL && is_of_http(argument(plan, 0))) {
+        plan->kind = PLAN_QUIT;
+        plan->raw_bytes = 0;
+    } else if (verb == NULL) {
         raw_unknown(plan);
-    else if (verb->arity > 0 ? count != verb->arity : count < -verb->arity)
+    } else if (verb->arity > 0 ? count != verb->arity : count < -verb->arity) {
         raw_bad_arity(plan, verb->name);
-    else
+    } else {
         verb->make(plan, verb);
+    }
 }

@@ -38,6 +38,9 @@ make_select(struct plan *plan, const struct verb *verb)
     (void)verb;
     if (!bytes_to_number(argument(plan, 1), &number))
         raw_not_an_integer(plan);
+    else if (number < INT32_MIN || number > INT32_MAX)
+        raw_text(plan, "-ERR value is out of range, value must between "
+                       "-2147483648 and 2147483647\r\n");
     else if (number != 0)
         raw_text(plan, "-ERR DB index is out of range\r\n");
     else
@@ -59,6 +62,53 @@ make_reset(struct plan *plan, const struct verb *verb)
     raw_text(plan, "+RESET\r\n");
 }
 
+static bool
+is_plain_name(struct bytes name)
+{
+    for (size_t i = 0; i < name.length_bytes; i++)
+        if (name.data[i] < '!' || name.data[i] > '~')
+            return false;
+    return true;
+}
+
+static void
+raw_bad_name(struct plan *plan)
+{
+    raw_text(plan, "-ERR Client names cannot contain spaces, newlines or "
+                   "special characters.\r\n");
+}
+
+/* There is one user, who has no password. Returns false, and the plan says why. */
+static bool
+hello_options(struct plan *plan)
+{
+    uint32_t count = arguments_count(plan);
+
+    for (uint32_t i = 2; i < count; i++) {
+        struct bytes word = argument(plan, i);
+
+        if (bytes_is(word, "auth") && i + 2 < count) {
+            if (!bytes_is(argument(plan, i + 1), "default")) {
+                raw_text(plan, "-WRONGPASS invalid username-password pair or "
+                               "user is disabled.\r\n");
+                return false;
+            }
+            i += 2;
+        } else if (bytes_is(word, "setname") && i + 1 < count) {
+            if (!is_plain_name(argument(plan, ++i))) {
+                raw_bad_name(plan);
+                return false;
+            }
+        } else {
+            raw_error(plan, "-ERR Syntax error in HELLO option '%.*s'",
+                      word.length_bytes > 128 ? 128 : (int)word.length_bytes,
+                      word.data);
+            return false;
+        }
+    }
+    return true;
+}
+
 void
 make_hello(struct plan *plan, const struct verb *verb)
 {
@@ -66,10 +116,17 @@ make_hello(struct plan *plan, const struct verb *verb)
 
     (void)verb;
     if (arguments_count(plan) > 1 &&
-        (!bytes_to_number(argument(plan, 1), &version) || version != 2)) {
+        !bytes_to_number(argument(plan, 1), &version)) {
+        raw_text(plan, "-ERR Protocol version is not an integer or out of "
+                       "range\r\n");
+        return;
+    }
+    if (version != 2) {
         raw_text(plan, "-NOPROTO unsupported protocol version\r\n");
         return;
     }
+    if (!hello_options(plan))
+        return;
     plan->raw_bytes = (size_t)snprintf(
         plan->raw, sizeof(plan->raw),
         "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$%zu\r\n%s\r\n"
@@ -79,15 +136,6 @@ make_hello(struct plan *plan, const struct verb *verb)
         sizeof(INFO_REDIS_VERSION) - 1, INFO_REDIS_VERSION,
         (unsigned long long)plan->id);
     plan->kind = PLAN_RAW;
-}
-
-static bool
-is_plain_name(struct bytes name)
-{
-    for (size_t i = 0; i < name.length_bytes; i++)
-        if (name.data[i] < '!' || name.data[i] > '~')
-            return false;
-    return true;
 }
 
 void
@@ -103,8 +151,7 @@ make_client(struct plan *plan, const struct verb *verb)
         raw_text(plan, "$-1\r\n");
     else if (bytes_is(what, "setname") && count == 3 &&
              !is_plain_name(argument(plan, 2)))
-        raw_text(plan, "-ERR Client names cannot contain spaces, newlines or "
-                       "special characters.\r\n");
+        raw_bad_name(plan);
     else if ((bytes_is(what, "setname") && count == 3) ||
              (bytes_is(what, "setinfo") && count == 4))
         raw_ok(plan);
@@ -195,8 +242,10 @@ void
 make_config(struct plan *plan, const struct verb *verb)
 {
     (void)verb;
-    if (bytes_is(argument(plan, 1), "resetstat"))
+    if (bytes_is(argument(plan, 1), "resetstat") && arguments_count(plan) == 2)
         raw_ok(plan);
+    else if (bytes_is(argument(plan, 1), "resetstat"))
+        raw_bad_arity(plan, "config|resetstat");
     else if (bytes_is(argument(plan, 1), "set") && arguments_count(plan) > 3)
         make_config_set(plan);
     else if (bytes_is(argument(plan, 1), "set"))
@@ -217,6 +266,8 @@ make_command(struct plan *plan, const struct verb *verb)
         bytes_is(argument(plan, 1), "info") ||
         bytes_is(argument(plan, 1), "list"))
         raw_text(plan, "*0\r\n");
+    else if (bytes_is(argument(plan, 1), "count") && arguments_count(plan) > 2)
+        raw_bad_arity(plan, "command|count");
     else if (bytes_is(argument(plan, 1), "count"))
         raw_number(plan, verbs_count());
     else

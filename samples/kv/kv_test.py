@@ -230,6 +230,11 @@ FLUSHALL ASYNC|FLUSHDB SYNC|DBSIZE|FLUSHALL|foo|foo a b|GETT a
 CONFIG|CONFIG GET|CONFIG GET save|CONFIG GET appendonly|CONFIG GET nonsense
 CONFIG FOO|COMMAND FOO|CLIENT|CLIENT FOO|CLIENT GETNAME|CLIENT SETNAME x
 CLIENT SETNAME|COMMAND DOCS nonsense|INFO nonsense|HELLO 9|RESET
+SELECT 2147483648|SELECT -2147483649|SELECT -1|SELECT 9223372036854775808
+CONFIG RESETSTAT|CONFIG RESETSTAT x|COMMAND COUNT x|HELLO x|HELLO 9 x
+HELLO 2 x|HELLO 2 AUTH a|HELLO 2 AUTH a b|HELLO 2 AUTH a b x
+HELLO 2 SETNAME|HELLO 2 SETNAME a x|HELLO 2 AUTH default b SETNAME
+HELLO 2 SETNAME a AUTH b c
 """.replace("\n", "|").split("|") if line]
 
 
@@ -285,7 +290,8 @@ def the_same_answers_as_redis(server):
         long = [b"F" * 200, b"x" * 300, b"y"]
         for words in ([b""], long, [b"foo\r\nbar", b"a\nb"], [b"GET", b""],
                       [b"SET", b"k\0k", b"v\0\r\nv"], [b"GET", b"k\0k"],
-                      [b"CONFIG", b"Z" * 200],
+                      [b"CONFIG", b"Z" * 200], [b"EXPIRE", b"k", b"1", b"x\n\r"],
+                      [b"HELLO", b"2", b"SETNAME", b"a b"],
                       [b"CLIENT", b"SETNAME", b"a b"]):
             both(server, redis, encode(*words), words)
     finally:
@@ -305,6 +311,8 @@ PROTOCOL = [
     b"*-1\r\nPING\r\n", b"*0\r\nPING\r\n", b"*1\r\n$4\r\nPINGxx",
     b"\r\nPING\r\n\nPING\n", b"ECHO 'a b'\r\n", b"ECHO \"\\x00\\n\"\r\n",
     b"  SET  a  1 \r\n", b"P" * 65000 + b"\r\n",
+    # these are a browser's
+    b"POST / HTTP/1.1\r\nA: b\r\n\r\nPING\r\n", b"host: x\r\nPING\r\n",
 ]
 
 

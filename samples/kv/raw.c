@@ -19,7 +19,8 @@ raw_text(struct plan *plan, const char *text)
     plan->kind = PLAN_RAW;
 }
 
-/* An error line: what would end the line becomes a blank. */
+/* An error line: what would end the line is left out at its end, and else becomes
+ * a blank. */
 void
 raw_error(struct plan *plan, const char *format, ...)
 {
@@ -33,6 +34,9 @@ raw_error(struct plan *plan, const char *format, ...)
     end = length < 0 ? 0 : (size_t)length;
     if (end > sizeof(plan->raw) - 3)
         end = sizeof(plan->raw) - 3;
+    while (end > 0 &&
+           (plan->raw[end - 1] == '\r' || plan->raw[end - 1] == '\n'))
+        end--;
     for (size_t i = 0; i < end; i++)
         if (plan->raw[i] == '\r' || plan->raw[i] == '\n')
             plan->raw[i] = ' ';
