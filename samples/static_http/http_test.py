@@ -203,12 +203,22 @@ def what_a_client_has_is_not_sent(server):
     for header, status in ((f"If-None-Match: {tag}", 304),
                            (f'If-None-Match: "x", W/{tag}', 304),
                            ("If-None-Match: *", 304),
+                           ("If-None-Match: * \t", 304),
+                           (f'If-None-Match: "x"\r\nIf-None-Match: {tag}', 304),
+                           (f'If-None-Match: {tag}\r\nIf-None-Match: "x"', 304),
+                           (f"If-Modified-Since: {date} ", 304),
                            ('If-None-Match: "x"', 200),
                            (f"If-Modified-Since: {date}", 304),
                            (f"If-Modified-Since: {old}", 200),
                            ("If-Modified-Since: nonsense", 200)):
         got = ask(server, get("/a.txt", header))
         check(got[0] == status and (status == 200) == (got[2] != b""), header, got)
+    # A body that nobody wants has trailers that nobody heeds.
+    got = ask(server, get("/a.txt", "Transfer-Encoding: chunked") +
+              f"3\r\nxyz\r\n0\r\nIf-None-Match: {tag}\r\n\r\n".encode())
+    check(got[0] == 200, got)
+    got = ask(server, get("/a.txt", "Expect: 100-continue"))
+    check(got[0] == 200, got)
     # The tag decides alone where there is one.
     got = ask(server, get("/a.txt", 'If-None-Match: "x"',
                           f"If-Modified-Since: {date}"))
@@ -276,6 +286,10 @@ def bad_requests_end_it(server):
     for data, status in ((get("/", f"X: {long}"), 431),
                          (get("/" + "y" * 3000), 414),
                          (get("/", "Content-Length: 70000"), 413),
+                         (get("/", "Content-Length: 3", "Expect: 100-continue"),
+                          417),
+                         (get("/", "Transfer-Encoding: chunked",
+                              "Expect: 100-continue"), 417),
                          (get("/", host=""), 400),
                          (get("/", "Host: y"), 400),
                          (b"nonsense\r\n\r\n", 501),

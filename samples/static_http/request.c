@@ -54,6 +54,7 @@ field_named(const struct request *request)
         uint8_t field;
     } names[] = {
         {"host", 4, FIELD_HOST},
+        {"expect", 6, FIELD_EXPECT},
         {"range", 5, FIELD_RANGE},
         {"if-range", 8, FIELD_IF_RANGE},
         {"if-none-match", 13, FIELD_IF_NONE_MATCH},
@@ -67,33 +68,63 @@ field_named(const struct request *request)
     return FIELD_OTHER;
 }
 
-static int
-on_value(http_parser *parser, const char *at, size_t length)
+static void
+value_add(struct value *value, const char *at, size_t length)
 {
-    struct request *request = parser->data;
-    struct value *value;
-
-    if (request->in_name) {
-        request->in_name = false;
-        request->field = field_named(request);
-        if (request->field == FIELD_HOST && request->hosts_count < 2)
-            request->hosts_count++;
-        if (request->field != FIELD_HOST && request->field < FIELDS_COUNT)
-            request->conditional = true;
-    }
-    if (request->field >= FIELDS_COUNT)
-        return 0;
-    value = &request->values[request->field];
     if (value->too_long ||
         length >= sizeof(value->text) - value->length_bytes) {
         value->too_long = true;
         value->length_bytes = 0;
-        return 0;
+        return;
     }
     memcpy(value->text + value->length_bytes, at, length);
     value->length_bytes = (uint16_t)(value->length_bytes + length);
     value->text[value->length_bytes] = '\0';
+}
+
+/* What follows a chunked body says nothing to us. */
+static void
+field_begins(struct request *request)
+{
+    request->in_name = false;
+    request->field = request->headed ? FIELD_OTHER : field_named(request);
+    if (request->field == FIELD_HOST && request->hosts_count < 2)
+        request->hosts_count++;
+    if (request->field == FIELD_EXPECT)
+        request->expects = true;
+    if (request->field >= FIELDS_COUNT)
+        return;
+    request->conditional = true;
+    /* A list may be said in several lines. */
+    if (request->field == FIELD_IF_NONE_MATCH &&
+        request->values[FIELD_IF_NONE_MATCH].length_bytes > 0)
+        value_add(&request->values[FIELD_IF_NONE_MATCH], ", ", 2);
+}
+
+static int
+on_value(http_parser *parser, const char *at, size_t length)
+{
+    struct request *request = parser->data;
+
+    if (request->in_name)
+        field_begins(request);
+    if (request->field < FIELDS_COUNT)
+        value_add(&request->values[request->field], at, length);
     return 0;
+}
+
+/* Blanks behind a value are no part of it. */
+static void
+values_trim(struct request *request)
+{
+    for (int i = 0; i < FIELDS_COUNT; i++) {
+        struct value *value = &request->values[i];
+
+        while (value->length_bytes > 0 &&
+               (value->text[value->length_bytes - 1] == ' ' ||
+                value->text[value->length_bytes - 1] == '\t'))
+            value->text[--value->length_bytes] = '\0';
+    }
 }
 
 static int
@@ -103,11 +134,20 @@ refuse(struct request *request, int status)
     return -1;
 }
 
+static bool
+has_body(const http_parser *parser)
+{
+    return (parser->flags & F_CHUNKED) != 0 ||
+           (parser->content_length != ULLONG_MAX && parser->content_length > 0);
+}
+
 static int
 on_header_end(http_parser *parser)
 {
     struct request *request = parser->data;
 
+    request->headed = true;
+    values_trim(request);
     request->head = parser->method == HTTP_HEAD;
     request->old =
         parser->http_major < 1 ||
@@ -121,6 +161,9 @@ on_header_end(http_parser *parser)
     if (parser->content_length != ULLONG_MAX &&
         parser->content_length > LIMIT_BODY_BYTES)
         return refuse(request, 413);
+    /* It waits for our word before it sends what we have no use for. */
+    if (request->expects && has_body(parser))
+        return refuse(request, 417);
     return 0;
 }
 

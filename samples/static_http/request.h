@@ -18,6 +18,7 @@ enum field {
     FIELD_IF_MODIFIED_SINCE,
     FIELDS_COUNT,
     FIELD_HOST = FIELDS_COUNT,
+    FIELD_EXPECT,
     FIELD_OTHER
 };
 
@@ -37,6 +38,8 @@ struct request {
     uint8_t name_bytes;
     uint8_t hosts_count;
     bool in_name; /* a field's name is being read */
+    bool headed;  /* the header is over */
+    bool expects;
     bool complete;
     bool conditional; /* it says more than what it wants: see response.c */
     bool head;
