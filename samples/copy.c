@@ -54,6 +54,7 @@ struct copier {
     uint64_t done_bytes;
     unsigned turning; /* slots that go round */
     unsigned shown;   /* percent on the terminal; 101: nothing yet */
+    bool failing;     /* what is out ends because of that */
 };
 
 static int result = 1;
@@ -74,10 +75,13 @@ RGM_ANSWER(copier, rgm_close, on_closed);
 
 /* ------------------------------------------------------------------ people */
 
-/* Says what went wrong; the actor ends, and takes back all it has out. */
+/* Says what went wrong first; the actor ends, and takes back all it has out. */
 static void
 fail(struct copier *self, const char *what, const char *name, const char *why)
 {
+    if (self->failing)
+        return;
+    self->failing = true;
     if (self->shown <= 100)
         fputc('\n', stderr);
     self->shown = 101;
@@ -404,6 +408,7 @@ main(int argc, char **argv)
     struct rgm_runtime_options options = {.workers = 1};
     struct rgm_runtime *runtime;
     struct wish wish = {0};
+    int status;
 
     if (!understand(argc, argv, &wish)) {
         fprintf(stderr, "usage: copy [--verify] [--threads] SOURCE TARGET\n");
@@ -411,10 +416,15 @@ main(int argc, char **argv)
     }
     if (wish.threads)
         options.provider = &rgm_provider_threads;
-    if (rgm_runtime_create(&options, &runtime) != 0)
+    status = rgm_runtime_create(&options, &runtime);
+    if (status != 0) {
+        fprintf(stderr, "copy: no runtime: %s\n", strerror(-status));
         return 1;
-    if (rgm_runtime_run(runtime, &copier_behaviour, &wish) != 0)
-        fprintf(stderr, "copy: %s\n", rgm_runtime_error(runtime));
+    }
+    status = rgm_runtime_run(runtime, &copier_behaviour, &wish);
+    if (status != 0)
+        fprintf(stderr, "copy: %s: %s\n", strerror(-status),
+                rgm_runtime_error(runtime));
     (void)rgm_runtime_destroy(runtime);
     return result;
 }

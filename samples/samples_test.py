@@ -11,6 +11,7 @@ import atexit
 import os
 import pty
 import re
+import resource
 import signal
 import socket
 import struct
@@ -237,9 +238,10 @@ def resolves():
     print("ok resolve", flush=True)
 
 
-def copy(*words):
+def copy(*words, **options):
     return subprocess.run([os.path.join(BIN, "copy"), *words],
-                          capture_output=True, text=True, timeout=GUARD_S)
+                          capture_output=True, text=True, timeout=GUARD_S,
+                          **options)
 
 
 def copies(*options):
@@ -273,6 +275,13 @@ def copies(*options):
             done = copy(*options, *words)
             check(done.returncode != 0 and re.search(said, done.stderr),
                   words, done)
+        # What is out when a write fails is cancelled, and no error of its own.
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 17, 3 << 17))
+
+        done = copy(*options, source, target, preexec_fn=small)
+        check(done.returncode == 1 and re.fullmatch(
+            r"copy: cannot write '.*target': File too large\n", done.stderr), done)
         with open(source, "rb") as file:
             check(file.read() == data, "the source was touched")
     print("ok copy", *options, flush=True)
