@@ -270,11 +270,16 @@ go_on_ending(struct rgm_worker *worker, struct rgm_actor *actor)
     }
 }
 
+__attribute__((noinline)) static void
+settle(struct rgm_actor *actor)
+{
+    if (actor->life == RGI_LIFE_RUNNING)
+        actor->dispatch->settled(actor);
+}
+
 void
 rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
 {
-    rgm_hook_function *settled = actor->dispatch->settled;
-
     worker->running = actor;
     /* stop-watch: publishes nothing but whose code may be running. */
     __atomic_store_n(&worker->running_dispatch, actor->dispatch,
@@ -283,8 +288,8 @@ rgi_actor_run(struct rgm_worker *worker, struct rgm_actor *actor)
         (RGI_ACTOR_STARTS | RGI_ACTOR_MOVED | RGI_ACTOR_RETIRES))
         run_hooks_before(worker, actor);
     deliver_line(worker, actor);
-    if (settled != NULL && actor->life == RGI_LIFE_RUNNING)
-        settled(actor);
+    if (__builtin_expect(actor->dispatch->settled != NULL, 0))
+        settle(actor);
     if (actor->kept_first != 0)
         rgi_waits_ran(worker, actor);
     if (__builtin_expect(actor->life != RGI_LIFE_RUNNING, 0))
@@ -460,7 +465,7 @@ rgi_actor_stop_at(struct rgm_worker *worker, struct rgm_address address)
 void
 rgi_actors_retire(struct rgm_worker *worker)
 {
-    for (uint32_t i = 1; i < worker->slots.used; i++) {
+    for (uint32_t i = 1; i <= worker->slots.last; i++) {
         struct rgi_slot *slot = rgi_slot_at(&worker->slots, i);
 
         if (slot->state != RGI_SLOT_LIVE)

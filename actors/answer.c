@@ -47,7 +47,7 @@ rgm_reply_request(struct rgm_actor *self, struct rgm_request *request,
 
     if (!claim(worker, &request->message))
         return -EALREADY;
-    rgi_send_home(worker, &request->message, status);
+    rgi_send_answer(worker, request, status);
     return 0;
 }
 

@@ -45,9 +45,9 @@ actor_find(struct rgm_worker *worker)
     for (; left > 0; left--) {
         struct rgm_actor *actor;
 
-        if (watch->cursor == 0 || watch->cursor >= worker->slots.used)
+        if (watch->cursor == 0 || watch->cursor > worker->slots.last)
             watch->cursor = 1;
-        if (watch->cursor >= worker->slots.used)
+        if (watch->cursor > worker->slots.last)
             return NULL;
         actor = actor_from(worker, watch->cursor);
         if (actor != NULL)
@@ -186,7 +186,7 @@ actors_lost(const struct rgm_worker *worker)
 {
     uint64_t count = 0;
 
-    for (uint32_t i = 1; i < worker->slots.used; i++) {
+    for (uint32_t i = 1; i <= worker->slots.last; i++) {
         const struct rgm_actor *actor = actor_from(worker, i);
 
         count += actor != NULL && (actor->flags & RGI_ACTOR_LOST) != 0;

@@ -46,7 +46,7 @@ static struct rgi_forwards *
 table_of(struct rgm_worker *worker)
 {
     struct rgi_place *place = &worker->runtime->places[worker->number];
-    uint32_t count = worker->slots.used;
+    uint32_t count = worker->slots.last + 1; /* by slot */
     struct rgi_forwards *table = place->forwards;
 
     if (table != NULL)

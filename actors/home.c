@@ -40,11 +40,13 @@ rgi_home_init(struct rgm_worker *worker, struct rgm_runtime *runtime,
 {
     const struct rgm_runtime_options *options = &runtime->options;
     size_t lanes_count = (size_t)2 * runtime->places_count;
+    struct rgi_lane *lanes;
 
     memset(worker, 0, sizeof(*worker));
-    worker->lanes = rgi_alloc(lanes_count * sizeof(*worker->lanes));
-    if (worker->lanes == NULL)
+    lanes = rgi_alloc((1 + lanes_count) * sizeof(*lanes));
+    if (lanes == NULL)
         return -ENOMEM;
+    worker->lanes = lanes + 1;
     worker->runtime = runtime;
     worker->number = number;
     worker->here = number < RGM_WORKERS_MAX ? number : UINT32_MAX;
@@ -74,7 +76,8 @@ rgi_home_deinit(struct rgm_worker *worker)
 {
     rgi_readers_forget(worker);
     rgi_watch_deinit(worker);
-    rgi_free(worker->lanes);
+    if (worker->lanes != NULL)
+        rgi_free(worker->lanes - 1);
     worker->lanes = NULL;
 }
 
@@ -453,7 +456,7 @@ home_here(struct rgm_worker *worker, struct rgm_message *message)
 /*
  * The common case, first and in one piece: an answer for another actor of this
  * worker, of which nobody was told otherwise, and for whose allowance nobody
- * waits. Returns: whether it was that.
+ * waits. The message is a request. Returns: whether it was that.
  */
 static inline bool
 answer_is_home(struct rgm_worker *worker, struct rgm_message *message,
@@ -461,14 +464,13 @@ answer_is_home(struct rgm_worker *worker, struct rgm_message *message,
 {
     struct rgm_request *request = rgi_request_of(message);
     uint8_t flags = message->flags;
-    uint16_t name = message->lane;
-    struct rgi_lane *lane = &worker->lanes[name - 1];
+    struct rgi_lane *lane = &worker->lanes[message->lane - 1]; /* or none's */
 
-    if (flags & RGI_MESSAGE_PARENT || message->type->kind != RGM_KIND_REQUEST ||
+    if (flags & RGI_MESSAGE_PARENT ||
         rgm_address_worker(message->from) != worker->here ||
         worker->mail.urgent[RGI_LOCAL].first != NULL ||
         request->asker == worker->running || request->life != RGI_REQUEST_OUT ||
-        name == RGI_LANE_NONE || lane->waiting.first != NULL)
+        lane->waiting.first != NULL)
         return false;
     message->status = status;
     message->lane = RGI_LANE_NONE;
@@ -541,8 +543,18 @@ void
 rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
               int status)
 {
-    if (!answer_is_home(worker, message, status))
+    if (message->type->kind != RGM_KIND_REQUEST ||
+        !answer_is_home(worker, message, status))
         send_home_other(worker, message, status);
+}
+
+void
+rgi_send_answer(struct rgm_worker *worker, struct rgm_request *request,
+                int status)
+{
+    rgi_assert_slow(request->message.type->kind == RGM_KIND_REQUEST);
+    if (!answer_is_home(worker, &request->message, status))
+        send_home_other(worker, &request->message, status);
 }
 
 void

@@ -47,8 +47,11 @@ static inline int
 rgi_lane_charge_on(struct rgm_worker *worker, struct rgi_lane *lane,
                    struct rgm_message *message, uint16_t name)
 {
-    if (lane->waiting.first != NULL || !rgi_lane_fits(worker, lane, message))
+    /* Nobody waits where nothing is out. */
+    if (lane->count != 0 &&
+        (lane->waiting.first != NULL || !rgi_lane_fits(worker, lane, message)))
         return -EAGAIN;
+    rgi_assert_slow(lane->waiting.first == NULL);
     rgi_lane_put(lane, message, name);
     return 0;
 }

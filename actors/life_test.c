@@ -286,7 +286,7 @@ static void
 spawn_refused(struct robot *self)
 {
     struct life *life = life_of(self);
-    uint32_t slots = self->actor.worker->slots.used;
+    uint32_t slots = self->actor.worker->slots.last;
     struct rgm_address untouched = {7};
     struct rgm_behaviour small = counted_behaviour, loose = counted_behaviour;
 
@@ -294,7 +294,7 @@ spawn_refused(struct robot *self)
     for (uint32_t i = 0; i < 20; i++)
         rgi_check(rgm_spawn_on(self, i % 2, &counted_behaviour, life,
                                &untouched) == -EDOM);
-    rgi_check(self->actor.worker->slots.used <= slots + 1);
+    rgi_check(self->actor.worker->slots.last <= slots + 1);
     small.size_bytes = sizeof(struct rgm_actor) - 1;
     loose.handlers = NULL;
     rgi_check(rgm_spawn(self, &small, life, &untouched) == -EINVAL);

@@ -217,7 +217,7 @@ static void
 frozen_each(struct rgm_worker *worker,
             void (*visit)(struct rgm_worker *worker, struct rgm_actor *actor))
 {
-    for (uint32_t i = 1; worker->frozen_count > 0 && i < worker->slots.used;
+    for (uint32_t i = 1; worker->frozen_count > 0 && i <= worker->slots.last;
          i++) {
         struct rgi_slot *slot = rgi_slot_at(&worker->slots, i);
 

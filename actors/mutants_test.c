@@ -590,7 +590,7 @@ a_sleep_counts_from_its_ask_and_not_from_its_turn(void)
 static void
 a_slot_without_generations_left_is_never_used_again(void)
 {
-    struct rgi_slots slots = {.used = 0};
+    struct rgi_slots slots = {.last = 0};
     struct rgi_slot *slot, *again;
     struct rgm_address last;
     uint32_t index, other;

@@ -454,7 +454,7 @@ lose_drops(struct rgm_worker *worker)
 void
 rgi_operations_lose(struct rgm_worker *worker)
 {
-    for (uint32_t i = 1; i < worker->slots.used; i++) {
+    for (uint32_t i = 1; i <= worker->slots.last; i++) {
         struct rgi_slot *slot = rgi_slot_at(&worker->slots, i);
 
         if (slot->state == RGI_SLOT_LIVE)

@@ -314,7 +314,7 @@ worker_renew(struct rgm_worker *worker)
     worker->dedicated = false;
     worker->seated = false;
     worker->stays = false;
-    for (uint32_t i = 1; i < worker->slots.used; i++)
+    for (uint32_t i = 1; i <= worker->slots.last; i++)
         if (rgi_slot_at(&worker->slots, i)->state == RGI_SLOT_MOVED)
             rgi_slots_release(&worker->slots, i, true);
     worker->counted_quiet = false;

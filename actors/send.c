@@ -466,7 +466,8 @@ ask_leave(struct rgm_worker *worker, struct rgm_actor *self,
     rgi_assert_slow(self->life != RGI_LIFE_STOPPED); /* nobody to answer to */
     check_at_home(request);
     header_set(&request->message, self, RGI_AT_ROAD);
-    request->message.holder = (uint16_t)worker->number;
+    request->message.holder =
+        (uint16_t)(destination == worker->here ? destination : worker->number);
     count_sent(worker, destination);
     rgi_request_goes(request);
 }
@@ -548,6 +549,20 @@ ask_special(struct rgm_actor *self, struct rgm_request *request,
     ask_go(self->worker, self, request, status);
 }
 
+/* What is out of line in this and the next saves no registers in the next. */
+__attribute__((noinline)) static void
+ask_far(struct rgm_actor *self, struct rgm_request *request,
+        rgm_answer_function *answer)
+{
+    struct rgm_worker *worker = self->worker;
+    uint32_t destination = rgm_address_worker(request->message.to);
+
+    ask_leave(worker, self, request, destination);
+    scope_join(self, request, answer, &self->scope);
+    if (rgi_lane_enter(worker, &request->message, destination))
+        rgi_post_far(worker, &request->message, destination);
+}
+
 void
 rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
                 rgm_answer_function *answer)
@@ -560,17 +575,14 @@ rgm_ask_request(struct rgm_actor *self, struct rgm_request *request,
         ask_special(self, request, answer);
         return;
     }
-    if (__builtin_expect(destination == worker->here, 1)) {
-        ask_leave(worker, self, request, worker->here);
-        scope_join(self, request, answer, &self->scope);
-        if (rgi_lane_enter(worker, &request->message, worker->here))
-            rgi_post_here(worker, &request->message);
+    if (__builtin_expect(destination != worker->here, 0)) {
+        ask_far(self, request, answer);
         return;
     }
     ask_leave(worker, self, request, destination);
     scope_join(self, request, answer, &self->scope);
     if (rgi_lane_enter(worker, &request->message, destination))
-        rgi_post_far(worker, &request->message, destination);
+        rgi_post_here(worker, &request->message);
 }
 
 void

@@ -24,7 +24,7 @@ rgi_slots_init(struct rgi_slots *slots)
     slots->chunks = rgi_alloc(CHUNKS * sizeof(*slots->chunks));
     if (slots->chunks == NULL)
         return -ENOMEM;
-    slots->used = 1;
+    slots->last = 0;
     slots->generation_start = 1;
     return 0;
 }
@@ -44,7 +44,7 @@ rgi_slots_deinit(struct rgi_slots *slots)
 static struct rgi_slot *
 slot_new(struct rgi_slots *slots, uint32_t *ret_index)
 {
-    uint32_t index = slots->used;
+    uint32_t index = slots->last + 1;
     struct rgi_slot **chunk;
     struct rgi_slot *slot;
 
@@ -55,7 +55,7 @@ slot_new(struct rgi_slots *slots, uint32_t *ret_index)
         *chunk = rgi_alloc(RGI_SLOT_CHUNK * sizeof(**chunk));
     if (*chunk == NULL)
         return NULL;
-    slots->used++;
+    slots->last = index;
     slot = &(*chunk)[index % RGI_SLOT_CHUNK];
     slot->generation = slots->generation_start;
     *ret_index = index;

@@ -59,7 +59,7 @@ force_here(struct rgm_worker *worker)
 
     worker->forced = true;
     worker->give_up_ns = later(now_ns, worker->runtime->linger_ns);
-    for (uint32_t i = 1; i < worker->slots.used; i++) {
+    for (uint32_t i = 1; i <= worker->slots.last; i++) {
         struct rgi_slot *slot = rgi_slot_at(&worker->slots, i);
 
         if (slot->state == RGI_SLOT_LIVE) {

@@ -123,7 +123,7 @@ struct rgi_slot {
 
 struct rgi_slots {
     struct rgi_slot **chunks; /* RGI_SLOTS_MAX / RGI_SLOT_CHUNK of them */
-    uint32_t used;            /* slots ever used; slot 0 is the worker itself */
+    uint32_t last; /* 1 to that were ever used; 0: the worker itself */
     uint32_t first_free;      /* 0: none */
     uint32_t lent;            /* in state LENT */
     uint32_t generation_start; /* of a slot never used; tests raise it */
@@ -309,7 +309,8 @@ struct rgm_worker {
     uint64_t next_look;         /* deliveries at the next look at the clock */
     struct rgi_outbox outboxes[RGM_WORKERS_MAX];
     struct rgi_bundle bundles[RGM_WORKERS_MAX]; /* for the same outboxes */
-    struct rgi_lane *lanes; /* two per destination */
+    struct rgi_lane *lanes; /* two per destination; before them one that is
+                             * credited what was charged to none */
     struct rgi_hold *holds; /* open ones */
     uint32_t messages_out;
     uint32_t strays_out; /* of those: whose asker has moved, stays.c */
@@ -482,6 +483,9 @@ void rgi_send_back(struct rgm_worker *worker, struct rgm_message *message);
 /* Turn a message home, from wherever it is. */
 void rgi_send_home(struct rgm_worker *worker, struct rgm_message *message,
                    int status);
+/* The same for a request of an actor's, answered by its handler. */
+void rgi_send_answer(struct rgm_worker *worker, struct rgm_request *request,
+                     int status);
 /* Take back what was posted to another worker and not flushed. Returns: whether
  * it was there. */
 bool rgi_unpost(struct rgm_worker *worker, struct rgm_message *message,
@@ -704,7 +708,7 @@ rgi_slot_find(const struct rgi_slots *slots, struct rgm_address address)
     uint32_t index = rgi_address_slot(address);
     struct rgi_slot *slot;
 
-    if (index - 1 >= slots->used - 1) /* none, or the worker itself */
+    if (index - 1 >= slots->last) /* none, or the worker itself */
         return NULL;
     slot = rgi_slot_at(slots, index);
     return slot->generation == rgi_address_generation(address) ? slot : NULL;
