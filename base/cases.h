@@ -35,6 +35,7 @@
 #ifndef RGI_CASE_LIMIT_S
 #define RGI_CASE_LIMIT_S 300
 #endif
+#define RGI_CASE_LIMIT_FULL_S 3600 /* with RGM_SCALE=full */
 
 static uint64_t rgi_seed_in_use; /* 0 until rgi_seed() was called */
 
@@ -65,6 +66,12 @@ rgi_scale_is_full(void)
     const char *scale = getenv("RGM_SCALE");
 
     return scale != NULL && strcmp(scale, "full") == 0;
+}
+
+__attribute__((unused)) static unsigned
+rgi_case_limit_s(void)
+{
+    return rgi_scale_is_full() ? RGI_CASE_LIMIT_FULL_S : RGI_CASE_LIMIT_S;
 }
 
 /* A hundredth when it is to be quick, and less where a sanitizer is slow. */
@@ -124,7 +131,7 @@ rgi_cases_main(const struct rgi_case *cases, size_t case_count, int argc,
                char **argv)
 {
     const char *filter = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-    unsigned limit_s = RGI_CASE_LIMIT_S * 5; /* sanitizers are slow */
+    unsigned limit_s = rgi_case_limit_s() * 5; /* sanitizers are slow */
     unsigned passed = 0;
 
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -267,7 +267,7 @@ conform_main(const struct stage_fixture *fixture,
 {
     static const char *const words[] = {"ok", "skipped", "not ok", "not ok"};
     const char *filter = argc > 1 && argv[1][0] != '-' ? argv[1] : "";
-    unsigned limit_ms = RGI_CASE_LIMIT_S * 5000U; /* sanitizers are slow */
+    unsigned limit_ms = rgi_case_limit_s() * 5000U; /* sanitizers are slow */
     unsigned counts[CONFORM_LOST + 1] = {0};
     char name[256];
 

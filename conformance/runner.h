@@ -109,11 +109,11 @@ __attribute__((noreturn)) void stage_skip(struct stage *stage, const char *why);
 
 /* Longer than the runner's own limit, which says more. */
 #define CONFORM_TEST(suite, name)                                              \
-    Test(suite, name, .timeout = RGI_CASE_LIMIT_S + 30)                        \
+    Test(suite, name, .timeout = RGI_CASE_LIMIT_FULL_S + 30)                   \
     {                                                                          \
         const struct conform_case which = {#suite, #name, name};               \
         enum conform_verdict verdict =                                         \
-            conform_run(conform_fixture, &which, RGI_CASE_LIMIT_S * 1000U);    \
+            conform_run(conform_fixture, &which, rgi_case_limit_s() * 1000U);  \
                                                                                \
         if (verdict == CONFORM_SKIPPED)                                        \
             cr_skip_test("skipped");                                           \
