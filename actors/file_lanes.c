@@ -50,8 +50,7 @@ rgm_file_share_of(struct rgm_actor *self, struct rgm_file *file,
         return -EBADF;
     if (file->handle.busy > 0 || file->cursor_busy)
         return -EBUSY;
-    if (worker->is_guest ||
-        rgm_address_worker(file->handle.worker) != worker->number)
+    if (worker->is_guest || !rgi_handle_is_here(worker, file->handle.worker))
         return -EINVAL;
     share = rgi_alloc(sizeof(*share));
     if (share == NULL)
@@ -238,7 +237,7 @@ submit_check(const struct rgm_actor *self, const struct rgm_file_lane *lane,
     if (lane->share == NULL)
         return -EBADF;
     if (lane->direction != direction || worker->is_guest ||
-        rgm_address_worker(lane->share->file.handle.worker) != worker->number)
+        !rgi_handle_is_here(worker, lane->share->file.handle.worker))
         return -EINVAL;
     if (lane->out != NULL)
         return -EAGAIN;

@@ -60,13 +60,6 @@ rgi_half_asker(const struct rgi_half *half)
     return opener != NULL && opener->life == RGI_LIFE_RUNNING ? opener : NULL;
 }
 
-bool
-rgi_half_is_here(const struct rgm_worker *worker, struct rgm_address where)
-{
-    return rgm_address_same(
-        where, rgi_address_make(worker->number, 0, worker->identity));
-}
-
 /* ------------------------------------------------------------------- the line */
 
 void

@@ -62,10 +62,6 @@ void rgi_half_free(struct rgi_half *half);
 /* The actor that asks for it, or NULL: it takes no new requests. */
 struct rgm_actor *rgi_half_asker(const struct rgi_half *half);
 
-/* Whether a handle opened at `where` is of this worker's present incarnation. */
-bool rgi_half_is_here(const struct rgm_worker *worker,
-                      struct rgm_address where);
-
 static inline struct rgm_operation *
 rgi_half_linked(struct rgm_link *link)
 {

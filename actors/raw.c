@@ -19,8 +19,7 @@ check(const struct rgm_worker *worker, const struct rgm_socket *handle)
         return -EBADF;
     if (rgm_address_worker(handle->worker) != worker->number)
         return -EXDEV;
-    if (!rgm_address_same(handle->worker, rgi_address_make(worker->number, 0,
-                                                           worker->identity)))
+    if (!rgi_handle_is_here(worker, handle->worker))
         return -EINVAL;
     return worker->provider->ops->descriptor == NULL ? -ENOTSUP : 0;
 }

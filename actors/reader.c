@@ -352,7 +352,7 @@ input_of(const struct rgm_worker *worker, struct rgm_operation *operation)
 {
     const struct rgm_reader *reader = rgi_next_of(operation)->reader;
 
-    return rgi_half_is_here(worker, reader->worker) ? reader->input : NULL;
+    return rgi_handle_is_here(worker, reader->worker) ? reader->input : NULL;
 }
 
 int
@@ -468,7 +468,7 @@ rgm_input_drop(struct rgm_actor *self, struct rgm_reader *reader)
     rgi_assert(rgi_is_owner(self->worker));
     if (input == NULL)
         return 0;
-    if (!rgi_half_is_here(self->worker, reader->worker))
+    if (!rgi_handle_is_here(self->worker, reader->worker))
         return -EXDEV;
     *reader = (struct rgm_reader){0};
     if (rgi_half_drop(&input->half))

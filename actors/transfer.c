@@ -26,14 +26,11 @@ int
 rgi_transfer_check(const struct rgm_worker *worker,
                    const struct rgm_socket *socket)
 {
-    struct rgm_address here;
-
     if (socket->open != 1 || socket->kind != RGI_SOCKET_STREAM)
         return -EBADF;
     if (rgm_address_worker(socket->worker) != worker->number)
         return -EXDEV;
-    here = rgi_address_make(worker->number, 0, worker->identity);
-    return rgm_address_same(socket->worker, here) ? 0 : -EINVAL;
+    return rgi_handle_is_here(worker, socket->worker) ? 0 : -EINVAL;
 }
 
 int64_t

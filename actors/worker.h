@@ -701,6 +701,14 @@ rgi_address_make(uint32_t worker, uint32_t slot, uint32_t generation)
     return address;
 }
 
+/* Whether a handle opened at `where` is of this worker's present incarnation. */
+static inline bool
+rgi_handle_is_here(const struct rgm_worker *worker, struct rgm_address where)
+{
+    return rgm_address_same(
+        where, rgi_address_make(worker->number, 0, worker->identity));
+}
+
 /* The slot an address names, whatever its state, or NULL when stale. */
 static inline struct rgi_slot *
 rgi_slot_find(const struct rgi_slots *slots, struct rgm_address address)

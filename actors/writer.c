@@ -270,7 +270,7 @@ output_of(const struct rgm_worker *worker, struct rgm_operation *operation)
 {
     const struct rgm_writer *writer = rgi_flush_of(operation)->writer;
 
-    return rgi_half_is_here(worker, writer->worker) ? writer->output : NULL;
+    return rgi_handle_is_here(worker, writer->worker) ? writer->output : NULL;
 }
 
 int
@@ -354,7 +354,7 @@ rgm_output_drop(struct rgm_actor *self, struct rgm_writer *writer)
     rgi_assert(rgi_is_owner(self->worker));
     if (output == NULL)
         return 0;
-    if (!rgi_half_is_here(self->worker, writer->worker))
+    if (!rgi_handle_is_here(self->worker, writer->worker))
         return -EXDEV;
     *writer = (struct rgm_writer){0};
     if (rgi_half_drop(&output->half))
@@ -368,7 +368,7 @@ rgm_output_zero_copy(struct rgm_actor *self, struct rgm_writer *writer,
 {
     rgi_assert(rgi_is_owner(self->worker));
     if (writer->output != NULL &&
-        rgi_half_is_here(self->worker, writer->worker))
+        rgi_handle_is_here(self->worker, writer->worker))
         writer->output->zero_copy_least = least_bytes;
 }
 
@@ -380,7 +380,7 @@ check_turn(const struct rgm_actor *self, const struct rgm_writer *writer)
 
     if (output == NULL)
         return -EBADF;
-    if (!rgi_half_is_here(self->worker, writer->worker))
+    if (!rgi_handle_is_here(self->worker, writer->worker))
         return -EXDEV;
     if (output->half.life != RGI_HALF_OPEN)
         return -EPIPE;

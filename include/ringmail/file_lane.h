@@ -52,7 +52,7 @@ struct rgm_completion; /* opaque: one transfer that was accepted */
  * Returns: 0
  *          -EBADF   the file is not open
  *          -EBUSY   operations on it are out
- *          -EINVAL  it lives on another worker, or the caller is a guest
+ *          -EINVAL  it lives on another worker or runtime, or the caller is a guest
  *          -ENOMEM  no memory; the file is as it was
  * Cost:    one allocation, the only one of this page once warm.
  */
