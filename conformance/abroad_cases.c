@@ -14,6 +14,10 @@
 #include <unistd.h>
 
 #include <ringmail/detach.h>
+#include <ringmail/file_lane.h>
+#include <ringmail/raw.h>
+#include <ringmail/receiver.h>
+#include <ringmail/transfer.h>
 
 #define GUEST_WORKERS 2
 
@@ -29,6 +33,8 @@ STEP(file_write_step, rgm_file_write);
 STEP(file_stat_step, rgm_file_stat);
 STEP(packet_read_step, rgm_packet_read);
 STEP(packet_write_step, rgm_packet_write);
+STEP(receiver_step, rgm_receiver);
+STEP(received_step, rgm_received);
 
 /* Asks on a worker of the guest's, and waits. */
 #define ask_from(guest, worker, step)                                          \
@@ -262,6 +268,44 @@ opl_11_what_is_dropped_is_closed_by_its_own(struct stage *stage)
     stage_close(stage);
 }
 
+/* It lasts, and is the asker's to end; where there are none, that is the answer. */
+void
+opl_11_a_receiver_fills_the_pool_of_another_runtime(struct stage *stage)
+{
+    struct rgm_pool *pool = pool_of(4, 16);
+    struct stage guest;
+    struct rgm_stream near;
+    struct receiver_step receiver = {0};
+    struct received_step received = {0};
+    int peer, got;
+
+    stage_open(stage);
+    guest_open(stage, &guest);
+    peer = stage_pair(stage, &near);
+    rgm_stream_receive(&receiver.op, &near, pool);
+    stage_begin_on(&guest, 1, &receiver);
+    rgm_receiver_next(&received.op, &receiver.op);
+    stage_begin_on(&guest, 1, &received);
+    peer_send(peer, "abc", 3);
+    got = stage_end(&guest, &received);
+    rgi_check(got == 0 || got == -ENOTSUP);
+    if (got == 0) {
+        rgi_check(received.op.count == 3);
+        rgi_check(memcmp(received.op.view.data, "abc", 3) == 0);
+        rgm_view_drop(&received.op.view);
+        rgi_check(stage_is_out(&guest, &receiver));
+        stage_cancel_on(&guest, 1, &receiver);
+    }
+    rgi_check(stage_end(&guest, &receiver) == (got == 0 ? -ECANCELED : got));
+    check_untouched(&guest);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+    guest_close(&guest);
+    stage_close(stage);
+    rgm_pool_destroy(pool);
+}
+
 /* Taken from its runtime by an actor of the other, which has it from then on. */
 void
 opl_11_a_connection_moves_over(struct stage *stage)
@@ -408,25 +452,34 @@ length_of(struct rgm_job *job)
                  0, SEEK_END);
 }
 
+/* A new one, open on the stage. */
+static void
+file_make(struct stage *stage, struct rgm_file *file, char *path,
+          size_t path_bytes)
+{
+    struct rgm_file_open open;
+    int descriptor;
+
+    scratch_path(path, path_bytes, "abroad");
+    descriptor = mkstemp(path);
+    rgi_check(descriptor >= 0 && close(descriptor) == 0);
+    rgm_file_open(&open, rgm_worker_address(0), file, path,
+                  RGM_FILE_READ | RGM_FILE_WRITE, 0);
+    rgi_check(rgm_call(stage->runtime, &open) == 0);
+}
+
 static void
 use_files(struct stage *stage, struct stage *guest)
 {
     struct rgm_file file = {0};
-    struct rgm_file_open open;
     struct file_write_step write = {0};
     struct file_read_step read = {0};
     struct file_stat_step stat = {0};
     struct file_job_step job = {0};
     struct close_step end = {0};
     char path[256], bytes[4];
-    int descriptor;
 
-    scratch_path(path, sizeof(path), "abroad");
-    descriptor = mkstemp(path);
-    rgi_check(descriptor >= 0 && close(descriptor) == 0);
-    rgm_file_open(&open, rgm_worker_address(0), &file, path,
-                  RGM_FILE_READ | RGM_FILE_WRITE, 0);
-    rgi_check(rgm_call(stage->runtime, &open) == 0);
+    file_make(stage, &file, path, sizeof(path));
     rgm_file_write_all_at(&write.op, &file, "abc", 3, 1);
     rgi_check(ask_from(guest, 1, &write) == 0 && write.op.count == 3);
     rgm_file_read_at(&read.op, &file, bytes, 4, 1);
@@ -455,7 +508,99 @@ opl_11_packets_and_files_are_used(struct stage *stage)
     stage_close(stage);
 }
 
+struct at_once {
+    struct rgm_stream *stream;
+    struct rgm_file *file;
+};
+
+/* On the worker that has the number of the handles' own. */
+static void
+try_at_once(struct puppet *puppet, void *argument)
+{
+    struct at_once *at_once = argument;
+    const struct rgm_reader_options options = {NULL, 0};
+    struct rgm_file_share *share = NULL;
+    struct rgm_reader reader = {0};
+    struct rgm_writer writer = {0};
+    struct rgm_raw raw;
+    size_t count = 0;
+    bool end = false;
+    char byte;
+
+    rgi_check(rgm_reader_open(puppet, at_once->stream, &options, &reader) ==
+              -EINVAL);
+    rgi_check(rgm_writer_open(puppet, at_once->stream, &writer) == -EINVAL);
+    rgi_check(rgm_stream_try_read(puppet, at_once->stream, &byte, 1, 0, &count,
+                                  &end) == -EINVAL);
+    rgi_check(rgm_raw_borrow(puppet, &at_once->stream->socket, &raw) ==
+              -EINVAL);
+    rgi_check(rgm_file_share(puppet, at_once->file, &share) == -EINVAL);
+}
+
+/* What does not wait for an answer cannot go anywhere. */
+void
+opl_11_what_is_done_in_the_call_stays_at_home(struct stage *stage)
+{
+    struct stage guest;
+    struct rgm_stream near;
+    struct rgm_file file = {0};
+    struct at_once at_once = {&near, &file};
+    struct rgm_close end;
+    char path[256];
+    int peer;
+
+    stage_open(stage);
+    guest_open(stage, &guest);
+    peer = stage_pair(stage, &near);
+    file_make(stage, &file, path, sizeof(path));
+    stage_do_on(&guest, 0, try_at_once, &at_once);
+    rgi_check(near.socket.busy == 0 && file.handle.open == 1);
+    rgm_file_close(&end, &file);
+    rgi_check(rgm_call(stage->runtime, &end) == 0);
+    rgi_check(unlink(path) == 0);
+    rgi_check(stage_close_stream(stage, &near) == 0);
+    peer_close(peer);
+    rgi_check(stage_close_listener(stage, &stage->listener) == 0);
+    guest_close(&guest);
+    stage_close(stage);
+}
+
 /* --------------------------------------------------------------------- races */
+
+/* One owner after the other ends, with reads out, on their way, and asked when it has
+ * gone: each is answered, and the guest never notices more. */
+void
+opl_11_runtimes_end_while_they_are_asked(struct stage *stage)
+{
+    enum { READS = 4 };
+    struct stage guest;
+    struct read_step reads[READS];
+    struct rgm_stream near;
+    char bytes[READS];
+    int peer;
+
+    guest_open(stage, &guest);
+    for (unsigned i = 0; i < rgi_scale(2000); i++) {
+        stage_open(stage);
+        peer = stage_pair(stage, &near);
+        for (uint32_t at = 0; at < READS; at++) {
+            step_clear(&reads[at]);
+            rgm_stream_read(&reads[at].op, &near, &bytes[at], 1);
+            if (at == READS / 2)
+                stage_stop(stage);
+            stage_begin_on(&guest, at % GUEST_WORKERS, &reads[at]);
+        }
+        for (uint32_t at = 0; at < READS; at++) {
+            int status = stage_end(&guest, &reads[at]);
+
+            rgi_check(status == -EPIPE || status == -EINVAL);
+        }
+        peer_close(peer);
+        stage_wait(stage);
+        stage->listener = (struct rgm_listener){0};
+    }
+    guest_close(&guest);
+}
 
 /* Reads from both workers of the guest's, and cancels that meet what comes: what
  * was sent is all that was read, in one order or another. */

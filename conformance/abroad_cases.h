@@ -13,9 +13,12 @@
     X(suite, opl_11_a_cancelled_read_loses_nothing)                            \
     X(suite, opl_11_the_stop_of_either_ends_it)                                \
     X(suite, opl_11_what_is_dropped_is_closed_by_its_own)                      \
+    X(suite, opl_11_a_receiver_fills_the_pool_of_another_runtime)              \
     X(suite, opl_11_a_connection_moves_over)                                   \
     X(suite, opl_11_readers_and_writers_are_used)                              \
     X(suite, opl_11_packets_and_files_are_used)                                \
+    X(suite, opl_11_what_is_done_in_the_call_stays_at_home)                    \
+    X(suite, opl_11_runtimes_end_while_they_are_asked)                         \
     X(suite, opl_11_cancels_race_with_bytes)
 
 ABROAD_CASES(CONFORM_DECLARE, abroad)
