@@ -9,6 +9,7 @@
 
 #include <ringmail/abandon.h>
 #include <ringmail/deadline.h>
+#include <ringmail/import.h>
 
 STEP(receiver_step, rgm_receiver);
 STEP(received_step, rgm_received);
@@ -132,24 +133,20 @@ torrent_main(void *argument)
 }
 
 /* More than the pool holds, several waiting at a time, all in order. */
-void
-msh_01_whole_stream_comes_in_views(struct stage *stage)
+static void
+whole_stream(struct stage *stage, struct inlet *inlet)
 {
     enum { WAITING = 3 };
     struct received_step next[WAITING] = {0};
-    struct torrent torrent = {.bytes = 200000};
-    struct inlet inlet;
+    struct torrent torrent = {.peer = inlet->peer, .bytes = 200000};
     pthread_t sender;
     size_t got = 0;
     bool end = false;
 
-    stage_open(stage);
-    inlet_open(stage, &inlet, 8, 512);
-    inlet_begin(stage, &inlet);
-    torrent.peer = inlet.peer;
+    inlet_begin(stage, inlet);
     rgi_check(pthread_create(&sender, NULL, torrent_main, &torrent) == 0);
     for (int i = 0; i < WAITING; i++)
-        begin_next(stage, 0, &next[i], &inlet);
+        begin_next(stage, 0, &next[i], inlet);
     for (int i = 0; !end; i = (i + 1) % WAITING) {
         rgi_check(stage_end(stage, &next[i]) == 0);
         rgi_check(pattern_holds(next[i].op.view.data, next[i].op.count, got));
@@ -157,7 +154,7 @@ msh_01_whole_stream_comes_in_views(struct stage *stage)
         end = next[i].op.end;
         rgm_view_drop(&next[i].op.view);
         if (!end)
-            begin_next(stage, 0, &next[i], &inlet);
+            begin_next(stage, 0, &next[i], inlet);
     }
     rgi_check(got == torrent.bytes);
     for (int i = 0; i < WAITING; i++) { /* all who waited hear of it, or ... */
@@ -165,8 +162,68 @@ msh_01_whole_stream_comes_in_views(struct stage *stage)
 
         rgi_check(status == -EPIPE || (status == 0 && next[i].op.end));
     }
-    rgi_check(stage_end(stage, &inlet.receiver) == 0);
+    rgi_check(stage_end(stage, &inlet->receiver) == 0);
     rgi_check(pthread_join(sender, NULL) == 0);
+}
+
+void
+msh_01_whole_stream_comes_in_views(struct stage *stage)
+{
+    struct inlet inlet;
+
+    stage_open(stage);
+    inlet_open(stage, &inlet, 8, 512);
+    whole_stream(stage, &inlet);
+    inlet_close(stage, &inlet);
+    stage_close(stage);
+}
+
+/* A connected pair of Unix sockets, one of which is imported. */
+static void
+inlet_open_unix(struct stage *stage, struct inlet *inlet, uint32_t slots_count,
+                size_t slot_size_bytes)
+{
+    struct rgm_connect import;
+    int ends[2];
+
+    memset(inlet, 0, sizeof(*inlet));
+    inlet->pool = pool_of(slots_count, slot_size_bytes);
+    rgi_check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    inlet->peer = ends[1];
+    rgm_stream_import(&import, rgm_worker_address(0), &inlet->near, ends[0]);
+    rgi_check(rgm_call(stage->runtime, &import) == 0);
+}
+
+/* A Unix socket keeps what was sent in pieces of its own; it comes as one stream,
+ * and a wait that is cancelled or a dormant time in between loses nothing. */
+void
+msh_01_unix_streams_come_in_views(struct stage *stage)
+{
+    struct received_step next = {0};
+    struct inlet inlet;
+
+    stage_open(stage);
+    inlet_open_unix(stage, &inlet, 8, 512);
+    whole_stream(stage, &inlet);
+    inlet_close(stage, &inlet);
+
+    inlet_open_unix(stage, &inlet, 2, 4);
+    inlet_begin(stage, &inlet);
+    begin_next(stage, 0, &next, &inlet);
+    stage_cancel(stage, &next);
+    rgi_check(stage_end(stage, &next) == -ECANCELED);
+    peer_send(inlet.peer, "ab", 2);
+    peer_send(inlet.peer, "cdefgh", 6);
+    peer_send(inlet.peer, "ijklm", 5); /* two slots do not hold it all */
+    peer_shutdown(inlet.peer);
+    for (size_t got = 0; got < 13; got += next.op.count) {
+        begin_next(stage, 0, &next, &inlet);
+        rgi_check(stage_end(stage, &next) == 0 && !next.op.end);
+        rgi_check(memcmp(next.op.view.data, "abcdefghijklm" + got,
+                         next.op.count) == 0);
+        rgm_view_drop(&next.op.view);
+    }
+    expect_end(stage, &inlet);
     inlet_close(stage, &inlet);
     stage_close(stage);
 }

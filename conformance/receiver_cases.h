@@ -14,6 +14,7 @@ RECEIVER_CASES(CONFORM_DECLARE, receiver)
 /* The ring's alone. */
 #define RECEIVER_RING_CASES(X, suite)                                          \
     X(suite, msh_01_whole_stream_comes_in_views)                               \
+    X(suite, msh_01_unix_streams_come_in_views)                                \
     X(suite, msh_02_receivers_are_out_when_the_runtime_stops)                  \
     X(suite, msh_02_given_up_a_receiver_ends_with_its_worker)                  \
     X(suite, msh_04_views_are_dropped_on_another_worker)                       \

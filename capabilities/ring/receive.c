@@ -16,8 +16,8 @@
  *    thread.
  * 5. The last completion, and nothing else, lets the request be made again, or
  *    the queue be taken from the kernel. Which it is is F_MORE's to say, whatever
- *    the result. Without slots nothing is made: the source rests, in no list that a
- *    turn looks at, until 4 wakes it.
+ *    the result. Without slots the source rests, in no list that a turn looks at,
+ *    until 4 wakes it.
  *
  * Who waits and is cancelled has the request ended: until its last completion a
  * piece may come, and that is his. Nobody asks it anew for one who is gone.
@@ -54,6 +54,7 @@ struct rgi_source {
     bool in_line;    /* `taker` waits, or `handed` is on its way */
     bool in_kernel;  /* the request; its last completion has not come */
     bool rests;      /* it is to be made again, but not now */
+    bool repeats;    /* the kernel makes the request again by itself */
     bool cut;        /* it was ended for one who waits no more */
     bool barren;     /* it had slots, and has filled none */
     bool pauses;     /* before it is made again */
@@ -339,6 +340,24 @@ source_end(struct rgi_source *source)
     rgi_pool_unlent(pool);
 }
 
+static int what_follows(struct rgi_source *source);
+
+/*
+ * A request that goes on by itself looks for more where the socket says that
+ * something is left. An end is something to TCP, and nothing to a Unix socket: what
+ * comes with the last bytes would never be told. There it is made again for each
+ * piece.
+ */
+static bool
+may_repeat(int fd)
+{
+    socklen_t size = sizeof(int);
+    int family;
+
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 &&
+           family != AF_UNIX;
+}
+
 static int
 receive_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
 {
@@ -357,14 +376,16 @@ receive_begin(struct rgi_ring_provider *p, struct rgm_operation *operation)
     rgi_list_push_back(&p->sources, &source->all);
     rgi_task_of(operation)->channel->receives = true;
     receiver->source = source;
+    source->repeats = may_repeat(rgi_task_of(operation)->channel->fd);
     restock(source);
-    if (source->hunger == -EPIPE) {
+    if (source->buffers.lent == 0 && source->hunger < 0) {
+        status = source->hunger;
         source_end(source);
-        return -EPIPE;
+        return status;
     }
     if (!lends_all(source))
         note_hungry(source);
-    return RGI_STEP_ATTEMPT;
+    return what_follows(source);
 }
 
 static void
@@ -377,26 +398,24 @@ receive_undo(struct rgi_ring_provider *p, struct rgm_operation *operation)
 
 /* -------------------------------------------------------------- the request */
 
-/* With no slot it waits for data all the same, once. */
+/* It tries before it waits. One that waited first, and found the last bytes with
+ * the error behind them, would hand out the bytes and wait for more. */
 static void
 receive_prepare(struct rgi_ring_provider *p, struct rgm_operation *operation,
                 struct io_uring_sqe *entry)
 {
     struct rgi_source *source = source_of(operation);
-    struct rgi_task *task = rgi_task_of(operation);
 
     (void)p;
+    rgi_assert(source->buffers.lent > 0);
     source->in_kernel = true;
-    if (source->buffers.lent == 0)
-        note_hungry(source); /* which it may have got to be for good */
-    source->barren = source->buffers.lent > 0;
-    entry->fd = task->fd;
+    source->barren = true;
+    entry->fd = rgi_task_of(operation)->fd;
     entry->opcode = IORING_OP_RECV;
     entry->flags = IOSQE_BUFFER_SELECT;
     entry->buf_group = source->buffers.group;
-    entry->ioprio = IORING_RECV_MULTISHOT;
-    if (!task->channel->more)
-        entry->ioprio |= IORING_RECVSEND_POLL_FIRST;
+    if (source->repeats)
+        entry->ioprio = IORING_RECV_MULTISHOT;
 }
 
 /* Nothing of it is in the kernel. Returns: what follows for the receiver; after

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include <ringmail/import.h>
+
 #include "capabilities/receiver.h"
 #include "capabilities/ring/shim.h"
 
@@ -708,32 +710,177 @@ the_end_is_told_behind_the_pieces(void)
     play_close(&play);
 }
 
+/* The peer resets the connection. */
+static void
+play_reset(struct play *play)
+{
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    int fd = world_fd(&play->world, &play->pair.near.socket);
+
+    rgi_check(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)) == 0);
+    world_close_stream(&play->world, &play->pair.near);
+}
+
+/* After that. */
+static void
+play_close_rest(struct play *play)
+{
+    struct rgm_close close;
+
+    world_close_stream(&play->world, &play->pair.far);
+    rgm_listener_close(&close, &play->pair.listener);
+    rgi_check(world_do(&play->world, &close.operation) == 0);
+    rgi_check(rgm_pool_free_count(play->pool) == rgm_pool_capacity(play->pool));
+    rgm_pool_destroy(play->pool);
+    world_close(&play->world);
+}
+
+static void
+expect_reset(struct play *play)
+{
+    struct rgm_received next;
+
+    next_start(play, &next);
+    rgi_check(world_finish(&play->world, &next.operation) == -ECONNRESET);
+    rgi_check(world_finish(&play->world, &play->receiver.operation) ==
+              -ECONNRESET);
+}
+
 static void
 an_error_is_told_to_all_who_wait(void)
 {
-    struct linger now = {.l_onoff = 1, .l_linger = 0};
     struct rgm_received next[2];
-    struct rgm_close close;
     struct play play;
-    int fd;
 
     play_start(&play, 4);
     for (int i = 0; i < 2; i++)
         next_start(&play, &next[i]);
     world_settle(&play.world);
-    fd = world_fd(&play.world, &play.pair.near.socket);
-    rgi_check(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)) == 0);
-    world_close_stream(&play.world, &play.pair.near); /* a reset */
+    play_reset(&play);
     for (int i = 0; i < 2; i++)
         rgi_check(world_finish(&play.world, &next[i].operation) == -ECONNRESET);
     rgi_check(world_finish(&play.world, &play.receiver.operation) ==
               -ECONNRESET);
-    world_close_stream(&play.world, &play.pair.far);
-    rgm_listener_close(&close, &play.pair.listener);
-    rgi_check(world_do(&play.world, &close.operation) == 0);
-    rgi_check(rgm_pool_free_count(play.pool) == 4);
-    rgm_pool_destroy(play.pool);
-    world_close(&play.world);
+    play_close_rest(&play);
+}
+
+/* It is there with the last bytes when the request is made: the first time, or
+ * after a dormant time. */
+static void
+an_error_that_is_there_already_is_told_behind_the_pieces(void)
+{
+    struct rgm_received held;
+    struct play play;
+
+    memset(&play, 0, sizeof(play));
+    play_open(&play, 2);
+    play_send(&play, "abcd");
+    play_reset(&play);
+    play_receive(&play);
+    take_and_drop(&play, "abcd");
+    expect_reset(&play);
+    play_close_rest(&play);
+
+    play_start(&play, 1);
+    play_send(&play, "abcdefgh");
+    take(&play, &held, "abcd");
+    world_settle(&play.world);
+    play_reset(&play);
+    rgm_view_drop(&held.view);
+    take_and_drop(&play, "efgh");
+    expect_reset(&play);
+    play_close_rest(&play);
+}
+
+/* One end of a pair of Unix sockets, and a receiver on it. Returns: the other. */
+static int
+unix_open(struct play *play, struct rgm_stream *stream)
+{
+    struct rgm_connect import;
+    int ends[2];
+
+    rgi_check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    memset(stream, 0, sizeof(*stream));
+    rgm_stream_import(&import, world_here, stream, ends[0]);
+    rgi_check(world_do(&play->world, &import.operation) == 0);
+    rgm_stream_receive(&play->receiver, stream, play->pool);
+    return ends[1];
+}
+
+/* The last bytes and the end, together. */
+static void
+unix_end(struct play *play, struct rgm_stream *stream, int peer)
+{
+    struct rgm_received next;
+
+    take_and_drop(play, "last");
+    next_start(play, &next);
+    rgi_check(world_finish(&play->world, &next.operation) == 0 && next.end);
+    rgi_check(world_finish(&play->world, &play->receiver.operation) == 0);
+    world_close_stream(&play->world, stream);
+    rgi_check(close(peer) == 0);
+}
+
+/* The kernel would not tell the end of a Unix socket that it has found with the
+ * last bytes: each piece is asked for. */
+static void
+msh_01_unix_stream_is_asked_for_each_piece(void)
+{
+    enum { PIECES = 20 };
+    struct rgm_stream stream;
+    struct play play;
+    int peer;
+
+    memset(&play, 0, sizeof(play));
+    play_open(&play, 4);
+    peer = unix_open(&play, &stream);
+    world_start(&play.world, &play.receiver.operation);
+    for (unsigned i = 0; i < PIECES; i++) {
+        world_settle(&play.world);
+        rgi_check(shim.seen[IORING_OP_RECV] == i + 1);
+        rgi_check(send(peer, "abcd", 4, MSG_NOSIGNAL) == 4);
+        take_and_drop(&play, "abcd");
+    }
+    rgi_check(shim.multishots == 0);
+    rgi_check(send(peer, "last", 4, MSG_NOSIGNAL) == 4);
+    rgi_check(shutdown(peer, SHUT_WR) == 0);
+    unix_end(&play, &stream, peer);
+
+    peer = unix_open(&play, &stream);
+    rgi_check(send(peer, "last", 4, MSG_NOSIGNAL) == 4);
+    rgi_check(shutdown(peer, SHUT_WR) == 0);
+    world_start(&play.world, &play.receiver.operation);
+    unix_end(&play, &stream, peer);
+    play_close(&play);
+}
+
+/* There is none when it begins: it rests, and nothing is asked of the kernel. */
+static void
+msh_03_begun_without_a_slot_it_rests(void)
+{
+    struct rgm_received next;
+    struct rgm_lease lease;
+    struct play play;
+
+    memset(&play, 0, sizeof(play));
+    play_open(&play, 1);
+    rgi_check(rgm_pool_try_acquire(play.pool, &lease) == 0);
+    play_receive(&play);
+    next_start(&play, &next);
+    play_send(&play, "abcd");
+    world_settle(&play.world);
+    rgi_check(shim.seen[IORING_OP_RECV] == 0 && !is_home(&next.operation));
+    rgi_check(play.world.provider->in_flight == 2);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    next_expect(&play, &next, "abcd");
+    rgm_view_drop(&next.view);
+
+    rgi_check(play_cancel(&play) == -ECANCELED);
+    rgi_check(rgm_pool_try_acquire(play.pool, &lease) == 0);
+    play_receive(&play); /* and is cancelled as it is */
+    rgi_check(play_cancel(&play) == -ECANCELED);
+    rgi_check(rgm_lease_drop(&lease) == 0);
+    play_close(&play);
 }
 
 /* What has come already is told; the pool goes with its last view. */
@@ -823,12 +970,17 @@ a_failed_ring_ends_who_waits(void)
 {
     struct rgm_received next;
     struct play play;
+    struct rgm_read read;
+    char byte;
 
     play_start(&play, 4);
     next_start(&play, &next);
     world_settle(&play.world);
     shim.late_error = -EBADF;
     world_ring(&play.world);
+    rgm_stream_read(&read, &play.pair.near, &byte,
+                    1); /* so there is an enter */
+    world_start(&play.world, &read.operation);
     rgi_check(world_turn(&play.world,
                          world_now(&play.world) + WORLD_LIMIT_NS) == -EBADF);
     rgi_check(is_home(&next.operation) && rgm_status(&next) == -EBADF);
@@ -840,12 +992,14 @@ a_failed_ring_ends_who_waits(void)
 #define CASES(X)                                                               \
     X(ring_receive, msh_01_views_come_in_order_from_one_entry)                 \
     X(ring_receive, msh_01_pieces_are_views)                                   \
+    X(ring_receive, msh_01_unix_stream_is_asked_for_each_piece)                \
     X(ring_receive, msh_01_ordinary_readers_never_use_it)                      \
     X(ring_receive, msh_02_queue_is_the_kernels_to_the_last_completion)        \
     X(ring_receive, msh_02_cancel_that_comes_after_the_last_completion)        \
     X(ring_receive, msh_02_close_waits_for_the_receiver)                       \
     X(ring_receive, msh_02_made_again_after_the_last_completion_alone)         \
     X(ring_receive, msh_02_given_up_the_queue_stays)                           \
+    X(ring_receive, msh_03_begun_without_a_slot_it_rests)                      \
     X(ring_receive, msh_03_dormant_costs_nothing_until_a_slot_is_home)         \
     X(ring_receive,                                                            \
       msh_03_dormant_receiver_and_its_waits_are_cancelled_at_once)             \
@@ -861,6 +1015,7 @@ a_failed_ring_ends_who_waits(void)
     X(ring_receive, msh_06_queue_has_a_place_for_each_slot)                    \
     X(ring_receive, the_end_is_told_behind_the_pieces)                         \
     X(ring_receive, an_error_is_told_to_all_who_wait)                          \
+    X(ring_receive, an_error_that_is_there_already_is_told_behind_the_pieces)  \
     X(ring_receive, a_destroyed_pool_ends_it)                                  \
     X(ring_receive, one_receiver_of_a_stream_at_a_time)                        \
     X(ring_receive, receivers_of_several_streams)                              \

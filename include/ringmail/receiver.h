@@ -80,8 +80,9 @@ struct rgm_received {
  *         kernel keeps the queue of slots (locked memory, a page for each 256);
  *         -ENOBUFS: too many wait for the pool.
  *         The stream can neither be closed nor detached before (-EBUSY).
- * Cost:   two system calls, at its begin and end, and an allocation of 40 bytes per
- *         slot. Then one entry of the ring until the pool is exhausted.
+ * Cost:   three system calls, two at its begin and one at its end, and an allocation
+ *         of 40 bytes per slot. Then one entry of the ring until the pool is
+ *         exhausted; on a Unix socket one for each piece.
  */
 RGM_API void rgm_stream_receive(struct rgm_receiver *receiver,
                                 struct rgm_stream *stream,
