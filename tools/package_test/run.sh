@@ -6,7 +6,8 @@
 # Installs a shared and a static ringmail into a temporary directory, moves it
 # once (nothing may remember where it was), and builds and runs both programs by
 # find_package and by pkg-config. Every header also compiles alone as C++11. The
-# provider of samples/provider_template is built outside, too, and put to its suites.
+# providers of samples/provider_template and samples/raw_backend are built outside,
+# too, and put to their suites.
 
 set -eu
 cd "$(dirname "$0")/../.."
@@ -72,15 +73,19 @@ for kind in shared static; do
     echo "ok package/${kind}_pkg_config"
 done
 
-# A copy: nothing of this tree may be found from where it lies.
+# Copies: nothing of this tree may be found from where they lie.
 mkdir -p "$place/outside/samples"
-cp -r samples/provider_template "$place/outside/samples"
-quietly cmake -S "$place/outside/samples/provider_template" \
-    -B "$place/template-build" -G Ninja -DCMAKE_PREFIX_PATH="$place/shared"
-quietly cmake --build "$place/template-build"
-quietly "$place/template-build/memory_test"
-echo "ok package/cnf_01_a_provider_outside_the_tree_passes"
-[ ! -d build/dev/results ] ||
-    echo "ok - package::cnf_01_a_provider_outside_the_tree_passes" \
-        >build/dev/results/package_test.tap
+outside() { # sample program case
+    cp -r "samples/$1" "$place/outside/samples"
+    quietly cmake -S "$place/outside/samples/$1" -B "$place/$1-build" -G Ninja \
+        -DCMAKE_PREFIX_PATH="$place/shared"
+    quietly cmake --build "$place/$1-build"
+    quietly "$place/$1-build/$2"
+    echo "ok package/$3"
+    [ ! -d build/dev/results ] ||
+        echo "ok - package::$3" >>build/dev/results/package_test.tap
+}
+[ ! -d build/dev/results ] || : >build/dev/results/package_test.tap
+outside provider_template memory_test cnf_01_a_provider_outside_the_tree_passes
+outside raw_backend backend_test cnf_01_a_backend_outside_the_tree_passes
 echo "ok package/moved_after_install"
