@@ -89,15 +89,15 @@ const struct rgm_behaviour counter_behaviour = {
     .name = "counter",
     .size_bytes = sizeof(struct counter),
     RGM_HANDLERS(handlers),
-#ifdef WRONG_HOOK_OF_ACTOR
-    .started = RGM_DO(counter, other_counter_started),
-#else
-    .started = RGM_DO(counter, counter_started),
-#endif
 #ifdef WRONG_FACTORY_OF_ACTOR
     .factory = RGM_MAKE(other_counter, counter_make),
 #else
     .factory = RGM_MAKE(counter, counter_make),
+#endif
+#ifdef WRONG_HOOK_OF_ACTOR
+    .started = RGM_DO(counter, other_counter_started),
+#else
+    .started = RGM_DO(counter, counter_started),
 #endif
 };
 

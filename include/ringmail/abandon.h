@@ -62,7 +62,7 @@ extern "C" {
         struct t *record;                                                     \
     }
 #define RGM_RELEASE_BY(t, f)                                                  \
-    ((union rgm_release_of_##t##_##f){rgm_release_##t##_##f})
+    RGM_UNION_(rgm_release_of_##t##_##f, rgm_release_##t##_##f)
 
 /*
  * Give up a request of one's own that is out. Its record is nobody's but the

@@ -182,7 +182,7 @@ struct rgm_behaviour {
     };                                                                        \
     RGM_ACTOR_CHECK_(a)
 #define RGM_REPLY(a, t, f)                                                    \
-    ((union rgm_answer_of_##a##_##t##_##f){rgm_answer_##a##_##t##_##f})
+    RGM_UNION_(rgm_answer_of_##a##_##t##_##f, rgm_answer_##a##_##t##_##f)
 
 #define RGM_ACTOR_CHECK_(a)                                                   \
     RGM_STATIC_ASSERT_(offsetof(struct a, actor) == 0,                        \

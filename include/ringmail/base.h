@@ -41,16 +41,16 @@ struct rgm_link {
 };
 
 /*
- * Compile-time check that two pointers have the same type: a hard error, not a
- * warning, when they differ. Evaluates neither.
+ * RGM_SAME_TYPE: a compile-time check that two pointers have the same type: a hard
+ * error, not a warning, when they differ. Evaluates neither.
  */
 #ifdef __cplusplus
-#define RGM_SAME_TYPE(a, b)                                                   \
-    ((void)sizeof(rgm_same_type_cxx(static_cast<decltype(a)>(nullptr),        \
-                                    static_cast<decltype(b)>(nullptr))))
+#define RGM_SAME_TYPE(a, b) ((void)sizeof(rgm_same_type_cxx((a), (b))))
 template <typename T> char rgm_same_type_cxx(T *, T *);
+#define RGM_UNION_(name, member) (name{member})
 #else
 #define RGM_SAME_TYPE(a, b) ((void)_Generic((a), __typeof__(b): 0))
+#define RGM_UNION_(name, member) ((union name){member})
 #endif
 
 #endif /* RINGMAIL_BASE_H */
