@@ -4,6 +4,9 @@
 
     bench/report.py RESULT.json        tables again, from a recorded run
     bench/report.py RESULT.json --svg OUT.svg
+    bench/report.py RESULT.json --write README.md    what was asked, as a table of
+                                       the page, between its marks of speed
+    bench/report.py --check README.md  is that the table of the run it names?
 
 A ratio is computed within each round; its median comes with a 95 % interval by
 bootstrap over the rounds. A goal is `met` only if the whole interval lies on the
@@ -15,6 +18,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -23,6 +27,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import workloads
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESAMPLES = 4000
 SEED = 20260101
 
@@ -208,17 +213,86 @@ def plot(run, path):
     return done.returncode == 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("result")
-    parser.add_argument("--svg", help="write the plot here")
-    args = parser.parse_args()
-    with open(args.result, encoding="utf-8") as file:
+# -- a page -------------------------------------------------------------------
+
+PLACE = re.compile(r"(<!-- speed:begin -->\n).*?(<!-- speed:end -->)", re.S)
+NAMED = re.compile(r"`(bench/results/[\w.-]+\.json)`")
+
+
+def page_rows(judged):
+    yield "| | Measured: over / beside | Median [95 %] | Goal now | In the end |"
+    yield "| --- | --- | --- | --- | --- |"
+    for one in judged:
+        if one["floor"] is not None or one["full"] is not None:
+            yield (f"| {one['workload']} | {one['text']} | "
+                   f"{number(one['median'])} [{number(one['low'])} - "
+                   f"{number(one['high'])}] | {bound(one, 'floor')} | "
+                   f"{bound(one, 'full')} |")
+
+
+def page_table(run, name):
+    machine = run["machine"]
+    yield (f"From `{name}`: {run['options']['rounds']} rounds on {machine['cpus']}"
+           f" x {machine['cpu']}, Linux {machine['kernel']}.")
+    yield ""
+    yield from page_rows(run["ratios"])
+
+
+def page_with(page, run, name):
+    text = "\n".join(page_table(run, name))
+    return PLACE.sub(lambda m: m[1] + text + "\n" + m[2], page, count=1)
+
+
+def read_run(path):
+    with open(path, encoding="utf-8") as file:
         run = json.load(file)
     run["ratios"] = judge(run)
+    return run
+
+
+def read_page(path):
+    with open(path, encoding="utf-8") as file:
+        page = file.read()
+    if not PLACE.search(page):
+        sys.exit(f"{path} has no marks of speed")
+    return page
+
+
+def write_page(path, run, result):
+    name = os.path.relpath(os.path.abspath(result), ROOT)
+    page = page_with(read_page(path), run, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+def check_page(path):
+    page = read_page(path)
+    named = NAMED.search(PLACE.search(page)[0])
+    if named is None:
+        sys.exit(f"{path} names no recorded run")
+    if page_with(page, read_run(os.path.join(ROOT, named[1])), named[1]) != page:
+        sys.exit(f"{path} does not say what {named[1]} says: "
+                 f"bench/report.py {named[1]} --write {path}")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("result", nargs="?")
+    parser.add_argument("--svg", help="write the plot here")
+    parser.add_argument("--write", help="write the table of a page")
+    parser.add_argument("--check", help="check the table of a page")
+    args = parser.parse_args()
+    if args.check:
+        return check_page(args.check)
+    if args.result is None:
+        parser.error("which run?")
+    run = read_run(args.result)
     print_all(run)
     if args.svg and not plot(run, args.svg):
         return 1
+    if args.write:
+        write_page(args.write, run, args.result)
     return 0
 
 
