@@ -36,6 +36,16 @@ bench_now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/* CPU time of the calling thread. */
+static inline uint64_t
+bench_cpu_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 _Noreturn static inline void
 bench_fail(const char *what, int status)
 {

@@ -13,11 +13,7 @@
  * entries the kernel was given.
  */
 
-#include "bench/ours.h"
-
-#include <arpa/inet.h>
-#include <pthread.h>
-#include <sys/socket.h>
+#include "bench/far.h"
 
 #include <ringmail/receiver.h>
 
@@ -38,46 +34,17 @@ static const struct mode {
 #define MODES_COUNT (sizeof(modes) / sizeof(modes[0]))
 
 static const struct mode *mode;
-static uint64_t bytes_count; /* of the pieces that are measured */
-static struct rgm_endpoint target;
+static uint64_t pieces_count, bytes_count; /* those that are measured */
 static struct rgm_pool *pool;
-static uint64_t spent_ns, spent_cpu_ns;
-
-/* ---------------------------------------------------------------- the source */
 
 /* Sends until nobody takes it in any more. */
-static void *
-source(void *listener)
+static void
+far_serve(int connection)
 {
     static const char bytes[65536];
 
-    for (;;) {
-        int connection = accept4(*(int *)listener, NULL, NULL, SOCK_CLOEXEC);
-
-        if (connection < 0)
-            return NULL; /* shut: nobody comes any more */
-        while (send(connection, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0)
-            continue;
-        close(connection);
-    }
-}
-
-static int
-source_open(void)
-{
-    struct sockaddr_in name = {.sin_family = AF_INET};
-    socklen_t size = sizeof(name);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (listener < 0 ||
-        bind(listener, (struct sockaddr *)&name, sizeof(name)) < 0 ||
-        listen(listener, 8) < 0 ||
-        getsockname(listener, (struct sockaddr *)&name, &size) < 0)
-        bench_fail("source", errno);
-    ours_check("target",
-               rgm_endpoint_parse("127.0.0.1", ntohs(name.sin_port), &target));
-    return listener;
+    while (send(connection, bytes, sizeof(bytes), MSG_NOSIGNAL) > 0)
+        continue;
 }
 
 /* ----------------------------------------------------------------- the taker */
@@ -90,7 +57,7 @@ struct taker {
     struct rgm_receiver receiver;
     struct rgm_received received[AT_ONCE];
     uint64_t taken_bytes;
-    uint64_t begin_ns, begin_cpu_ns;
+    bool warm;
     bool over;
 };
 
@@ -100,16 +67,6 @@ RGM_ANSWER(taker, rgm_connect, on_connected);
 RGM_ANSWER(taker, rgm_read_pooled, on_read);
 RGM_ANSWER(taker, rgm_receiver, on_over);
 RGM_ANSWER(taker, rgm_received, on_received);
-
-static uint64_t
-cpu_now_ns(void)
-{
-    struct timespec now;
-
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) < 0)
-        bench_fail("CPU time", errno);
-    return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void
 read_next(struct taker *self)
@@ -132,15 +89,14 @@ count(struct taker *self, size_t bytes)
     uint64_t warm = bytes_count / 4;
 
     self->taken_bytes += bytes;
-    if (self->begin_ns == 0 && self->taken_bytes >= warm) {
-        self->begin_ns = bench_now_ns();
-        self->begin_cpu_ns = cpu_now_ns();
+    if (!self->warm && self->taken_bytes >= warm) {
+        self->warm = true;
+        far_begin();
     }
     if (self->taken_bytes < bytes_count + warm || self->over)
         return !self->over;
     self->over = true;
-    spent_ns = bench_now_ns() - self->begin_ns;
-    spent_cpu_ns = cpu_now_ns() - self->begin_cpu_ns;
+    far_end();
     rgm_stop(self);
     rgm_runtime_stop(ours_runtime);
     return false;
@@ -190,7 +146,8 @@ on_connected(struct taker *self, struct rgm_connect *connect)
 static void
 taker_started(struct taker *self)
 {
-    rgm_stream_connect(&self->connect, rgm_here(self), &self->stream, &target);
+    rgm_stream_connect(&self->connect, rgm_here(self), &self->stream,
+                       &far_target);
     rgm_ask(self, &self->connect, RGM_REPLY(taker, rgm_connect, on_connected));
 }
 
@@ -207,25 +164,9 @@ static const struct rgm_behaviour taker_behaviour = {
     .stopped = RGM_DO(taker, taker_stopped),
 };
 
-/* ------------------------------------------------------------------- reports */
-
 static void
-report(const struct rgm_counters *counters)
+play(void)
 {
-    double pieces = (double)bytes_count / mode->slot_bytes;
-
-    bench_report(mode->name, "ns", (double)spent_ns / pieces, "ns");
-    bench_report(mode->name, "cpu_ns", (double)spent_cpu_ns / pieces, "ns");
-    bench_report(mode->name, "entries",
-                 (double)counters->entries_submitted / (pieces * 5 / 4),
-                 "entries");
-}
-
-static void
-play(uint64_t pieces_count)
-{
-    const struct rgm_runtime_options options = {
-        .workers = 1, .provider = &rgm_provider_ring, .spin_us = RGM_SPIN_OFF};
     const struct rgm_pool_options slots = {.name = "pieces",
                                            .slots_count = SLOTS,
                                            .slot_size_bytes = mode->slot_bytes};
@@ -233,33 +174,29 @@ play(uint64_t pieces_count)
 
     bytes_count = pieces_count * mode->slot_bytes;
     ours_check("pool", rgm_pool_create(&slots, &pool));
-    ours_check("create", rgm_runtime_create(&options, &ours_runtime));
-    ours_check("start", rgm_runtime_start(ours_runtime));
-    ours_spawn(0, &taker_behaviour, NULL);
-    ours_check("run", rgm_runtime_wait(ours_runtime));
-    ours_check("counters", rgm_runtime_counters(ours_runtime, 0, &counters));
-    ours_check("destroy", rgm_runtime_destroy(ours_runtime));
+    far_play(mode->name, &taker_behaviour, (double)pieces_count, &counters);
     rgm_pool_destroy(pool);
-    report(&counters);
+    bench_report(mode->name, "entries",
+                 (double)counters.entries_submitted /
+                     ((double)pieces_count * 5 / 4),
+                 "entries");
+}
+
+static void
+play_all(void)
+{
+    for (mode = modes; mode < modes + MODES_COUNT; mode++)
+        play();
 }
 
 int
 main(int argc, char **argv)
 {
-    pthread_t thread;
-    int listener;
-
     if (argc != 2) {
         fputs("usage: bench_receive N\n", stderr);
         return 2;
     }
-    listener = source_open();
-    if (pthread_create(&thread, NULL, source, &listener) != 0)
-        bench_fail("source", EAGAIN);
-    for (mode = modes; mode < modes + MODES_COUNT; mode++)
-        play(bench_number(argv[1], UINT64_C(1) << 24));
-    shutdown(listener, SHUT_RDWR);
-    pthread_join(thread, NULL);
-    close(listener);
+    pieces_count = bench_number(argv[1], UINT64_C(1) << 24);
+    far_here(play_all);
     return 0;
 }

@@ -30,15 +30,6 @@ enum limit { LIMIT_CALLS, LIMIT_RING, LIMITS };
 static uint64_t slices_count, bursts_count;
 static bool bulk;
 
-static uint64_t
-cpu_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* ---------------------------------------------------------------- the limits */
 
 static struct io_uring ring;
@@ -188,7 +179,7 @@ ring_bulk(void)
 static double
 limit_slice(enum limit limit)
 {
-    uint64_t begin_ns = cpu_ns();
+    uint64_t begin_ns = bench_cpu_now_ns();
     uint64_t units = bursts_count * (bulk ? BULK_BYTES >> 10 : BURST);
 
     for (uint64_t i = 0; i < bursts_count; i++) {
@@ -199,7 +190,7 @@ limit_slice(enum limit limit)
         else
             ring_burst();
     }
-    return (double)(cpu_ns() - begin_ns) / (double)units;
+    return (double)(bench_cpu_now_ns() - begin_ns) / (double)units;
 }
 
 /* ------------------------------------------------------------------- ours */
@@ -283,7 +274,7 @@ slice_begin(struct mover *self)
         return;
     }
     self->bursts = 0;
-    self->begin_ns = cpu_ns();
+    self->begin_ns = bench_cpu_now_ns();
     burst_begin(self);
 }
 
@@ -297,7 +288,7 @@ burst_end(struct mover *self)
         burst_begin(self);
         return;
     }
-    ns = (double)(cpu_ns() - self->begin_ns) / (double)units;
+    ns = (double)(bench_cpu_now_ns() - self->begin_ns) / (double)units;
     for (int limit = 0; limit < LIMITS; limit++)
         slices[limit].ours[self->slice] = ns;
     self->slice++;

@@ -17,11 +17,7 @@
  * without a copy that the kernel says it has copied after all.
  */
 
-#include "bench/ours.h"
-
-#include <arpa/inet.h>
-#include <pthread.h>
-#include <sys/socket.h>
+#include "bench/far.h"
 
 #include <ringmail/writer.h>
 
@@ -42,51 +38,16 @@ static const struct mode {
 
 static const struct mode *mode;
 static uint64_t pieces_count;
-static struct rgm_endpoint target;
 static struct rgm_pool *pool;
-static uint64_t spent_ns, spent_cpu_ns;
 
-/* ------------------------------------------------------------------ the sink */
-
+/* Takes in what comes, unseen. */
 static void
-take_in(int connection)
+far_serve(int connection)
 {
     static char nowhere[PIECE_MOST];
 
     while (recv(connection, nowhere, sizeof(nowhere), MSG_TRUNC) > 0)
         continue;
-    close(connection);
-}
-
-static void *
-sink(void *listener)
-{
-    for (;;) {
-        int connection = accept4(*(int *)listener, NULL, NULL, SOCK_CLOEXEC);
-
-        if (connection < 0)
-            return NULL; /* shut: nobody comes any more */
-        take_in(connection);
-    }
-}
-
-/* Returns: a listener at the port, or at any: then it is the target. */
-static int
-sink_open(uint16_t port)
-{
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port)};
-    socklen_t size = sizeof(name);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    name.sin_addr.s_addr = htonl(port != 0 ? INADDR_ANY : INADDR_LOOPBACK);
-    if (listener < 0 ||
-        bind(listener, (struct sockaddr *)&name, sizeof(name)) < 0 ||
-        listen(listener, 8) < 0 ||
-        getsockname(listener, (struct sockaddr *)&name, &size) < 0)
-        bench_fail("sink", errno);
-    ours_check("target", rgm_endpoint_parse("127.0.0.1", ntohs(name.sin_port),
-                                            &target));
-    return listener;
 }
 
 /* ---------------------------------------------------------------- the sender */
@@ -100,7 +61,6 @@ struct sender {
     struct rgm_flush flush;
     struct rgm_view view;
     uint64_t asked, taken;
-    uint64_t begin_ns, begin_cpu_ns;
 };
 
 RGM_HOOK(sender, sender_started);
@@ -108,16 +68,6 @@ RGM_HOOK(sender, sender_stopped);
 RGM_ANSWER(sender, rgm_connect, on_connected);
 RGM_ANSWER(sender, rgm_submit, on_taken);
 RGM_ANSWER(sender, rgm_flush, on_flushed);
-
-static uint64_t
-cpu_now_ns(void)
-{
-    struct timespec now;
-
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) < 0)
-        bench_fail("CPU time", errno);
-    return (uint64_t)now.tv_sec * RGM_NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void
 send_piece(struct sender *self, struct rgm_submit *submit)
@@ -133,10 +83,8 @@ static void
 on_taken(struct sender *self, struct rgm_submit *submit)
 {
     ours_check("submit", rgm_status(submit));
-    if (++self->taken == pieces_count / 4) { /* warm */
-        self->begin_ns = bench_now_ns();
-        self->begin_cpu_ns = cpu_now_ns();
-    }
+    if (++self->taken == pieces_count / 4) /* warm */
+        far_begin();
     if (self->asked < pieces_count + pieces_count / 4) {
         send_piece(self, submit);
     } else if (self->taken == self->asked) {
@@ -148,9 +96,9 @@ on_taken(struct sender *self, struct rgm_submit *submit)
 static void
 on_flushed(struct sender *self, struct rgm_flush *flush)
 {
+    (void)self;
     ours_check("flush", rgm_status(flush));
-    spent_ns = bench_now_ns() - self->begin_ns;
-    spent_cpu_ns = cpu_now_ns() - self->begin_cpu_ns;
+    far_end();
     rgm_runtime_stop(ours_runtime);
 }
 
@@ -165,8 +113,7 @@ on_connected(struct sender *self, struct rgm_connect *connect)
     ours_check("freeze", rgm_lease_freeze(&lease, &self->view));
     ours_check("writer", rgm_writer_open(self, &self->stream, &self->writer));
     rgm_writer_zero_copy(self, &self->writer, mode->zero_copy_least);
-    self->begin_ns = bench_now_ns();
-    self->begin_cpu_ns = cpu_now_ns();
+    far_begin();
     for (int i = 0; i < AT_ONCE; i++)
         send_piece(self, &self->submits[i]);
 }
@@ -174,7 +121,8 @@ on_connected(struct sender *self, struct rgm_connect *connect)
 static void
 sender_started(struct sender *self)
 {
-    rgm_stream_connect(&self->connect, rgm_here(self), &self->stream, &target);
+    rgm_stream_connect(&self->connect, rgm_here(self), &self->stream,
+                       &far_target);
     rgm_ask(self, &self->connect, RGM_REPLY(sender, rgm_connect, on_connected));
 }
 
@@ -193,37 +141,18 @@ static const struct rgm_behaviour sender_behaviour = {
     .stopped = RGM_DO(sender, sender_stopped),
 };
 
-/* ------------------------------------------------------------------- reports */
-
-static void
-report(const struct rgm_counters *counters)
-{
-    double pieces = (double)pieces_count;
-    double sent = (double)counters->zero_copies;
-
-    bench_report(mode->name, "ns", (double)spent_ns / pieces, "ns");
-    bench_report(mode->name, "cpu_ns", (double)spent_cpu_ns / pieces, "ns");
-    if (mode->zero_copy_least > 0)
-        bench_report(mode->name, "copied",
-                     sent > 0 ? (double)counters->zero_copies_copied / sent
-                              : 0,
-                     "share");
-}
-
 static void
 play(void)
 {
-    const struct rgm_runtime_options options = {
-        .workers = 1, .provider = &rgm_provider_ring, .spin_us = RGM_SPIN_OFF};
     struct rgm_counters counters;
+    double sent;
 
-    ours_check("create", rgm_runtime_create(&options, &ours_runtime));
-    ours_check("start", rgm_runtime_start(ours_runtime));
-    ours_spawn(0, &sender_behaviour, NULL);
-    ours_check("run", rgm_runtime_wait(ours_runtime));
-    ours_check("counters", rgm_runtime_counters(ours_runtime, 0, &counters));
-    ours_check("destroy", rgm_runtime_destroy(ours_runtime));
-    report(&counters);
+    far_play(mode->name, &sender_behaviour, (double)pieces_count, &counters);
+    sent = (double)counters.zero_copies;
+    if (mode->zero_copy_least > 0)
+        bench_report(mode->name, "copied",
+                     sent > 0 ? (double)counters.zero_copies_copied / sent : 0,
+                     "share");
 }
 
 static void
@@ -238,27 +167,13 @@ play_all(void)
     rgm_pool_destroy(pool);
 }
 
-static void
-play_here(void)
-{
-    int listener = sink_open(0);
-    pthread_t thread;
-
-    if (pthread_create(&thread, NULL, sink, &listener) != 0)
-        bench_fail("sink", EAGAIN);
-    play_all();
-    shutdown(listener, SHUT_RDWR);
-    pthread_join(thread, NULL);
-    close(listener);
-}
-
 int
 main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "sink") == 0) {
-        int listener = sink_open((uint16_t)bench_number(argv[2], 65535));
+        int listener = far_listen((uint16_t)bench_number(argv[2], 65535));
 
-        (void)sink(&listener);
+        (void)far_main(&listener);
         return 1;
     }
     if (argc != 2 && argc != 4) {
@@ -267,12 +182,12 @@ main(int argc, char **argv)
     }
     pieces_count = bench_number(argv[1], UINT64_C(1) << 24);
     if (argc == 2) {
-        play_here();
+        far_here(play_all);
         return 0;
     }
     ours_check("host", rgm_endpoint_parse(
                            argv[2], (uint16_t)bench_number(argv[3], 65535),
-                           &target));
+                           &far_target));
     play_all();
     return 0;
 }
