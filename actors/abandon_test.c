@@ -129,11 +129,18 @@ never_told(struct robot *self, struct errand *errand)
     rgi_check(false);
 }
 
-static void
-spawn_runner(struct robot *self, struct play *play)
+/* For a runner on the last worker. */
+static struct errand *
+errand_for_a_runner(struct robot *self)
 {
+    struct errand *errand = errand_take(&self->actor, 0);
+    struct play *play = test_of(self);
+
     rgi_check(rgm_spawn_on(self, rgm_workers_count(&self->actor) - 1,
                            &runner_behaviour, NULL, &play->to) == 0);
+    errand->play = play;
+    rgm_request_to(&errand->request, play->to);
+    return errand;
 }
 
 /* ------------------------------------------------------------------- given up */
@@ -141,12 +148,9 @@ spawn_runner(struct robot *self, struct play *play)
 static void
 abandon_the_kept(struct robot *self)
 {
+    struct errand *errand = errand_for_a_runner(self);
     struct play *play = test_of(self);
-    struct errand *errand = errand_take(&self->actor, 0);
 
-    spawn_runner(self, play);
-    errand->play = play;
-    rgm_request_to(&errand->request, play->to);
     rgi_check(rgm_abandon(self, errand) == -EALREADY);
     rgm_ask(self, errand, RGM_REPLY(robot, errand, never_told));
     rgi_check(self->actor.out_count == 1);
@@ -168,20 +172,25 @@ stop_when_released(struct robot *self, struct note *note)
         rgm_stop(self);
 }
 
+/* On so many workers, in real time: until all is released and told. */
+static void
+play_released(struct play *play, uint32_t workers,
+              void (*started)(struct robot *))
+{
+    struct script root = {
+        .started = started, .note = stop_when_released, .test = play};
+
+    now_playing = play;
+    rig_run(workers, &root);
+}
+
 static void
 opl_04_an_abandoned_record_is_released_once_when_it_is_home(void)
 {
     for (uint32_t workers = 1; workers <= 2; workers++) {
         struct play play = {.released = 0};
-        struct script root = {.started = abandon_the_kept,
-                              .note = stop_when_released,
-                              .test = &play};
-        struct rgm_runtime_options options = {.workers = workers,
-                                              .provider = &fake_class};
 
-        fake_reset();
-        now_playing = &play;
-        rig_run_with(&options, &root);
+        play_released(&play, workers, abandon_the_kept);
         rgi_check(play.released == 1 && play.released_status == 0);
         rgi_check(play.on_owner);
     }
@@ -191,12 +200,8 @@ opl_04_an_abandoned_record_is_released_once_when_it_is_home(void)
 static void
 abandon_and_leave(struct robot *self)
 {
-    struct play *play = test_of(self);
-    struct errand *errand = errand_take(&self->actor, 0);
+    struct errand *errand = errand_for_a_runner(self);
 
-    spawn_runner(self, play);
-    errand->play = play;
-    rgm_request_to(&errand->request, play->to);
     rgm_ask(self, errand, RGM_REPLY(robot, errand, never_told));
     rgi_check(rgm_abandon(self, errand) == 0);
     rgm_stop(self);
@@ -220,12 +225,9 @@ opl_05_what_was_given_up_does_not_keep_a_runtime_from_its_end(void)
 static void
 leave_the_kept(struct robot *self)
 {
+    struct errand *errand = errand_for_a_runner(self);
     struct play *play = test_of(self);
-    struct errand *errand = errand_take(&self->actor, 0);
 
-    spawn_runner(self, play);
-    errand->play = play;
-    rgm_request_to(&errand->request, play->to);
     rgi_check(rgm_leave(self, errand) == -EALREADY);
     rgm_ask(self, errand, RGM_REPLY(robot, errand, never_told));
     rgi_check(rgm_leave(self, errand) == 0);
@@ -238,15 +240,8 @@ what_is_left_is_fetched_and_released_once(void)
 {
     for (uint32_t workers = 1; workers <= 2; workers++) {
         struct play play = {.released = 0};
-        struct script root = {.started = leave_the_kept,
-                              .note = stop_when_released,
-                              .test = &play};
-        struct rgm_runtime_options options = {.workers = workers,
-                                              .provider = &fake_class};
 
-        fake_reset();
-        now_playing = &play;
-        rig_run_with(&options, &root);
+        play_released(&play, workers, leave_the_kept);
         rgi_check(play.released == 1 && play.on_owner);
         rgi_check(play.released_status == -ECANCELED);
     }
@@ -332,7 +327,6 @@ one_that_is_home_and_not_told_yet_is_given_up_all_the_same(void)
     struct twice twice = {.second = NULL};
     struct script root = {.started = ask_twice, .test = &twice};
 
-    fake_reset();
     now_playing = &twice.play;
     rig_run(1, &root);
     rgi_check(twice.play.released == 1);
@@ -380,16 +374,23 @@ on_timeout(struct robot *self, struct rgm_timeout *timeout)
 }
 
 static void
-start_with_timeout(struct robot *self)
+ask_with_timeout(struct robot *self, struct call *call)
 {
     struct play *play = test_of(self);
-    struct call *call = calloc(1, sizeof(*call));
 
     call->play = play;
-    fake_prepare(&call->listen, &call->listener, rgm_here(self));
     rgm_timeout(&play->timeout, self, &call->listen, play->duration_ns,
                 RGM_RELEASE_BY(rgm_listen, call_release));
     rgm_ask(self, &play->timeout, RGM_REPLY(robot, rgm_timeout, on_timeout));
+}
+
+static void
+start_with_timeout(struct robot *self)
+{
+    struct call *call = calloc(1, sizeof(*call));
+
+    fake_prepare(&call->listen, &call->listener, rgm_here(self));
+    ask_with_timeout(self, call);
 }
 
 /* The provider never ends by itself; a drain cancels. */
@@ -470,15 +471,11 @@ clk_10_a_clock_that_fails_is_told_apart_from_an_expiry(void)
 static void
 ready_with_timeout(struct robot *self)
 {
-    struct play *play = test_of(self);
     struct call *call = calloc(1, sizeof(*call));
 
-    call->play = play;
     rgm_stream_listen(&call->listen, rgm_here(self), &call->listener, NULL,
                       false);
-    rgm_timeout(&play->timeout, self, &call->listen, play->duration_ns,
-                RGM_RELEASE_BY(rgm_listen, call_release));
-    rgm_ask(self, &play->timeout, RGM_REPLY(robot, rgm_timeout, on_timeout));
+    ask_with_timeout(self, call);
 }
 
 static void
@@ -542,13 +539,8 @@ static void
 leaving_the_wrapper_cancels_what_it_waits_for(void)
 {
     struct play play = {.duration_ns = RGM_NEVER / 2, .expected = 1};
-    struct script root = {.started = leave_the_wrapper,
-                          .note = stop_when_released,
-                          .test = &play};
 
-    fake_reset();
-    now_playing = &play;
-    rig_run(1, &root);
+    play_released(&play, 1, leave_the_wrapper);
     rgi_check(play.answers == 1 && play.released == 1);
     rgi_check(play.released_status == -ECANCELED);
 }
