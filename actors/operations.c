@@ -380,13 +380,15 @@ lose_asked_by(struct rgm_worker *worker, struct rgm_actor *actor)
         lose_asked_in(worker, &scope->requests);
 }
 
-/* The header is ours, whoever writes to the rest: it tells the asker. */
-static void
-lose_asked_elsewhere(struct rgm_worker *worker)
+/* Asked from elsewhere, or from here by who has left. The header is ours, whoever
+ * writes to the rest: it tells the asker. Returns: how many. */
+static uint32_t
+lose_listed(struct rgm_worker *worker, struct rgm_link *list)
 {
-    struct rgm_link *link = worker->remote.next;
+    struct rgm_link *link = list->next;
+    uint32_t count = 0;
 
-    while (link != &worker->remote) {
+    while (link != list) {
         struct rgm_operation *operation =
             rgi_container_of(link, struct rgm_operation, remote);
 
@@ -395,32 +397,12 @@ lose_asked_elsewhere(struct rgm_worker *worker)
             continue;
         rgi_name_remove(operation);
         rgi_list_remove(&operation->remote);
-        worker->remote_count--;
         worker->operations_out--;
+        count++;
         operation->request.message.flags |= RGI_MESSAGE_LOST;
         rgi_send_home(worker, &operation->request.message, worker->failure);
     }
-}
-
-/* Asked from here, by who has left: their home is here, and they go on. */
-static void
-lose_strays(struct rgm_worker *worker)
-{
-    struct rgm_link *link = worker->strays.next;
-
-    while (link != &worker->strays) {
-        struct rgm_operation *operation =
-            rgi_container_of(link, struct rgm_operation, remote);
-
-        link = link->next;
-        if (!is_at_provider(worker, operation))
-            continue;
-        rgi_name_remove(operation);
-        rgi_list_remove(&operation->remote);
-        worker->operations_out--;
-        operation->request.message.flags |= RGI_MESSAGE_LOST;
-        rgi_send_home(worker, &operation->request.message, worker->failure);
-    }
+    return count;
 }
 
 /* Closes of dropped handles: nobody is to be told, and the worker's own actor
@@ -460,8 +442,8 @@ rgi_operations_lose(struct rgm_worker *worker)
         if (slot->state == RGI_SLOT_LIVE)
             lose_asked_by(worker, slot->u.actor);
     }
-    lose_asked_elsewhere(worker);
-    lose_strays(worker);
+    worker->remote_count -= lose_listed(worker, &worker->remote);
+    (void)lose_listed(worker, &worker->strays); /* those are not counted */
     lose_drops(worker);
     rgi_writers_lose(worker);
     rgi_readers_lose(worker);
