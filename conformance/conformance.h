@@ -36,6 +36,7 @@
 #include "conformance/file_lane_cases.h"
 #include "conformance/import_cases.h"
 #include "conformance/job_cases.h"
+#include "conformance/later_cases.h"
 #include "conformance/lifecycle_cases.h"
 #include "conformance/locality_cases.h"
 #include "conformance/mechanics_cases.h"
@@ -80,6 +81,7 @@
     VECTOR_CASES(X, provider##_vector)                                         \
     IMPORT_CASES(X, provider##_import)                                         \
     JOB_CASES(X, provider##_job)                                               \
+    LATER_CASES(X, provider##_later)                                           \
     LIFECYCLE_CASES(X, provider##_lifecycle)                                   \
     LOCALITY_CASES(X, provider##_locality)                                     \
     MECHANICS_CASES(X, provider##_mechanics)                                   \

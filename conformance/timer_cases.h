@@ -2,8 +2,7 @@
 #ifndef CONFORMANCE_TIMER_CASES_H
 #define CONFORMANCE_TIMER_CASES_H
 
-/* timer_cases.h - what must be shown of timers that keep their place, and of
- * messages that are sent later? */
+/* timer_cases.h - what must be shown of timers that keep their place? */
 
 #include "conformance/harness.h"
 
@@ -26,11 +25,7 @@
     X(suite, tmr_12_a_requester_that_left_keeps_no_place)                      \
     X(suite, tmr_14_due_timers_are_collected_by_a_busy_worker)                 \
     X(suite, timers_end_with_the_worker_that_retires)                          \
-    X(suite, timers_option_has_limits)                                         \
-    X(suite, later_messages_are_sent_in_time_and_come_home)                    \
-    X(suite, later_messages_can_be_cancelled)                                  \
-    X(suite, later_messages_end_with_their_actor)                              \
-    X(suite, later_messages_are_charged_and_take_places)
+    X(suite, timers_option_has_limits)
 
 TIMER_CASES(CONFORM_DECLARE, timer)
 
