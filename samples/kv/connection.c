@@ -229,26 +229,37 @@ answer_raw(struct connection *self, const char *bytes, size_t length)
                     RGM_REPLY(connection, command, on_command));
 }
 
-/* Bytes of the command, as a bulk string. */
+/* Bytes of the command, as a bulk string. They are copied, unless they have memory
+ * of their own: a client may leave us with them for long, and the slots of the pool
+ * are for all. */
 static void
 answer_echo(struct connection *self, struct bytes bytes)
 {
     struct command *command;
-    struct rgm_view whole;
-    size_t own_bytes;
+    size_t own_bytes = 0;
+    struct rgm_view whole = resp_hold(&self->resp, &own_bytes);
+    bool copied = own_bytes == 0 || bytes.length_bytes <= OUTPUT_COPY_MAX;
 
-    if (self->order.count == 0 && bytes.length_bytes <= OUTPUT_COPY_MAX) {
+    if (self->order.count == 0 && copied) {
+        rgm_view_drop(&whole);
         reply_bulk(&self->output, self->worker, bytes);
         return;
     }
-    command = command_take(&self->actor, 0);
+    command = command_take(&self->actor, copied ? bytes.length_bytes : 0);
     if (command == NULL) {
+        rgm_view_drop(&whole);
         break_off(self);
         return;
     }
-    whole = resp_hold(&self->resp, &own_bytes);
-    command->reply = REPLY_VIEW;
-    command->view = rgm_view_of(whole.block, bytes.data, bytes.length_bytes);
+    if (copied) {
+        memcpy(command->bytes, bytes.data, bytes.length_bytes);
+        command->reply = REPLY_BYTES;
+        command->value = (struct bytes){command->bytes, bytes.length_bytes};
+    } else {
+        command->reply = REPLY_VIEW;
+        command->view =
+            rgm_view_of(whole.block, bytes.data, bytes.length_bytes);
+    }
     rgm_view_drop(&whole);
     rgm_answered_in(self, &self->order, command, 0,
                     RGM_REPLY(connection, command, on_command));

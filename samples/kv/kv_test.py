@@ -671,6 +671,31 @@ def a_slow_reader_costs_a_bounded_amount(server):
 
 
 @case
+def what_nobody_reads_holds_up_nobody(server):
+    """Not a slot of the pool is kept for echoes that are not taken."""
+    other = server.client()
+    slow = [server.client(receive_buffer=4096) for _ in range(24)]
+    batch = encode("ECHO", b"e" * 5000) * 300
+    for client in slow:
+        client.socket.setblocking(False)
+    for _ in range(10):
+        for client in slow:
+            try:
+                while True:
+                    client.socket.send(batch)
+            except BlockingIOError:
+                pass
+        check(other.ask("PING") == "PONG")
+    for _ in range(16):
+        client = server.client()
+        check(client.ask("PING") == "PONG")
+        client.close()
+    for client in slow:
+        client.reset()
+    other.close()
+
+
+@case
 def idle_connections_cost_little(server, start):
     server = start()  # one whose memory nothing else has grown
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
