@@ -148,8 +148,6 @@ static const struct rgm_behaviour roamer_behaviour = {
 
 /* ---------------------------------------------------------- the two runtimes */
 
-#define OWNER_WORKERS 3
-
 struct pair {
     struct stepped play; /* the asker's runtime */
     struct rgm_runtime *owner;
@@ -187,7 +185,7 @@ operations_of(struct rgm_runtime *runtime)
 static void
 pair_open(struct pair *pair, uint32_t workers, uint32_t at)
 {
-    struct rgm_runtime_options options = {.workers = OWNER_WORKERS,
+    struct rgm_runtime_options options = {.workers = at + 1,
                                           .provider = &rgm_provider_scripted};
     struct rgm_connect connect;
     struct rgm_endpoint endpoint;
@@ -404,11 +402,12 @@ opl_11_its_deadline_is_kept_at_home(void)
 static void
 owner_rests(struct pair *pair)
 {
+    uint32_t at = rgm_address_worker(pair->stream.socket.worker);
     bool any = true;
 
     while (any) {
         any = false;
-        for (uint32_t i = 0; i < OWNER_WORKERS; i++)
+        for (uint32_t i = 0; i <= at; i++)
             any |= rgm_stepper_step(pair->play.stepper, pair->first + i);
     }
 }
@@ -492,6 +491,13 @@ opl_11_a_cancel_meets_its_end_in_each_order(void)
         cancel_in_each_order(road, 0);
 }
 
+/* Where there are few workers more interruptions cost no more. */
+static unsigned
+of_a_stop(size_t road)
+{
+    return road == 0 ? interruptions(3, 4) : interruptions(1, 2);
+}
+
 /* The read's runtime stops while it is on its way, or there; cancelled or not. */
 static void
 owner_stops_in_each_order(size_t road, bool cancels)
@@ -499,7 +505,7 @@ owner_stops_in_each_order(size_t road, bool cancels)
     static struct orders orders;
     uint64_t ended = 0;
 
-    orders_begin(&orders, interruptions(1, 2));
+    orders_begin(&orders, of_a_stop(road));
     do {
         struct pair pair;
 
@@ -544,7 +550,7 @@ asker_goes_in_each_order(size_t road, bool alone, int outcome)
 {
     static struct orders orders;
 
-    orders_begin(&orders, interruptions(1, 2));
+    orders_begin(&orders, of_a_stop(road));
     do {
         struct pair pair;
 
@@ -583,15 +589,15 @@ opl_11_the_askers_runtime_stops_in_each_order(void)
 
 /* Both stop, and neither waits for what the other does not give. */
 static void
-opl_11_both_runtimes_stop_in_each_order(void)
+both_stop_in_each_order(size_t road)
 {
     static struct orders orders;
 
-    orders_begin(&orders, interruptions(1, 2));
+    orders_begin(&orders, of_a_stop(road));
     do {
         struct pair pair;
 
-        pair_open(&pair, 2, 1);
+        pair_open(&pair, roads[road].workers, roads[road].at);
         pair_sets_out(&pair);
         rgm_runtime_stop(pair.owner);
         rgm_runtime_stop(pair.play.runtime);
@@ -601,6 +607,13 @@ opl_11_both_runtimes_stop_in_each_order(void)
         pair_close(&pair);
     } while (orders_next(&orders));
     rgi_check(orders.runs == 1 || orders.runs > 10);
+}
+
+static void
+opl_11_both_runtimes_stop_in_each_order(void)
+{
+    for (size_t road = 0; road < ROADS; road++)
+        both_stop_in_each_order(road);
 }
 
 /* -------------------------------------------------------- workers that come, go */
