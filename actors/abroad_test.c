@@ -755,6 +755,22 @@ opl_11_an_owner_that_is_forced_gives_it_up(void)
     pair_lose(&pair, 0);
 }
 
+/* The asker's waits for the other, whose end gives it back. Leaves memory behind. */
+static void
+opl_11_both_are_forced_and_end(void)
+{
+    struct pair pair;
+
+    pair_open(&pair, 1, 2);
+    rgm_script_hold_cancels(pair.play.script, true);
+    pair_run(&pair, READ);
+    rgm_runtime_force(pair.play.runtime, RGM_NS_PER_MS);
+    time_passes(&pair);
+    rgm_runtime_force(pair.owner, RGM_NS_PER_MS);
+    time_passes(&pair);
+    pair_lose(&pair, 0);
+}
+
 /* Its memory may be written to by the other: whoever asked waits for that, also
  * forced. */
 static void
@@ -797,6 +813,7 @@ opl_11_an_asker_that_is_forced_waits_for_it(void)
     X(abroad, opl_11_it_follows_an_asker_that_moves_in_each_order)             \
     X(abroad, opl_11_an_asker_that_is_forced_waits_for_it)                     \
     X(abroad, opl_11_an_owner_that_is_forced_gives_it_up)                      \
+    X(abroad, opl_11_both_are_forced_and_end)                                  \
     X(abroad, opl_11_one_that_is_lost_stops_its_asker)
 
 RGI_CASES(CASES)

@@ -81,8 +81,10 @@ RGM_API void rgm_blocker_describe(const struct rgm_blocker *blocker,
  * askers end without hearing of them and without `stopped`, and their memory
  * is kept, since the kernel may still write to it. Worker leases are given up
  * then, too, which makes nothing safe that they stood for. Operations that a plain
- * thread waits for are not given up, as their memory is that thread's; nor is
- * user code interrupted, in handlers or in jobs. Calling it again does nothing.
+ * thread waits for are not given up, as their memory is that thread's, nor those on
+ * a handle of another runtime, which may still write to it (its end gives them
+ * back); nor is user code interrupted, in handlers or in jobs. Calling it again does
+ * nothing.
  *
  * Thread: any, signal handlers included.
  */
