@@ -175,7 +175,8 @@ RGM_API int rgm_runtime_destroy(struct rgm_runtime *runtime);
  * when no guest is free; -EDEADLK on a worker. Thread: any but a worker's. */
 #define RGM_ANY_WORKER UINT32_MAX
 /* A thread of its own, see dedicated.h; for rgm_runtime_spawn, rgm_runtime_task
- * and a supervisor's children. */
+ * and a supervisor's children. It is waited for while all numbers of workers
+ * (workers_max) are in use. */
 #define RGM_OWN_THREAD (UINT32_MAX - 1)
 RGM_API RGM_MUST_USE int rgm_runtime_spawn(
     struct rgm_runtime *runtime, uint32_t worker,
