@@ -653,9 +653,10 @@ def a_slow_reader_costs_a_bounded_amount(server):
                 pass
         check(other.ask("PING") == "PONG")
     grown = server.resident_kib() - before
-    # Per connection: 1 MiB of replies and as much again in the last batch.
-    # A sanitizer keeps what was freed for a while.
-    limit = len(slow) * 4096 * (8 if server.sanitized else 1)
+    # Per connection: 1 MiB of replies that wait, and one that is being written,
+    # and 3 MB that 1,024 commands bring which were out by then. A sanitizer keeps
+    # what was freed for a while.
+    limit = len(slow) * 6144 * (8 if server.sanitized else 1)
     check(grown < limit, "grew by", grown, "KiB")
     for client in slow[1:]:
         client.reset()
