@@ -83,8 +83,13 @@ struct kv_worker {
     struct flight *flights;
     uint32_t flights_count;
     uint32_t number;
-    uint64_t connections_total;
+    uint64_t connections_total; /* for their numbers */
+    /* Counted here, and at workers that have gone. */
     uint64_t commands_total;
+    uint64_t received_total; /* connections */
+    uint64_t expired_total;  /* of shard.c */
+    uint64_t moved_total;
+    uint64_t longest_hold_ns;
 };
 
 /* Who is there: worker i has the shard shards[i]. Worker 0's alone. */

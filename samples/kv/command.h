@@ -112,6 +112,7 @@ enum {
     SUM_EXPIRES,
     SUM_EXPIRED,
     SUM_CONNECTIONS,
+    SUM_RECEIVED, /* connections, ever */
     SUM_COMMANDS,
     SUM_SLOTS_MOVED,
     SUM_HELD_NS, /* the longest: not added */

@@ -165,6 +165,7 @@ connection_make(struct connection *self, const struct connected *connected)
     self->stream = *connected->stream;
     resp_init(&self->resp, limits->bulk_bytes);
     worker->connections_total++;
+    worker->received_total++;
     self->id = worker->connections_total * RGM_WORKERS_MAX + worker->number;
     return 0;
 }

@@ -438,7 +438,6 @@ execute_group(struct store *store, struct group *group, uint32_t shard,
     case OP_INFO:
         sums[SUM_DONE] += store_count(store);
         sums[SUM_EXPIRES] += store->heap_count;
-        sums[SUM_EXPIRED] += store->expired;
         return 0;
     default:
         break;

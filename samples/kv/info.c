@@ -102,7 +102,9 @@ info_write(const struct kv_worker *worker, uint64_t now_ns,
         if (section == INFO_SERVER)
             server(&text, worker, now_ns);
         if (section == INFO_CLIENTS)
-            text_add(&text, "# Clients\r\nconnected_clients:%" PRIu64 "\r\n",
+            text_add(&text,
+                     "# Clients\r\nconnected_clients:%" PRIu64
+                     "\r\nblocked_clients:0\r\n",
                      sums[SUM_CONNECTIONS]);
         if (section == INFO_MEMORY)
             text_add(&text,
@@ -110,13 +112,15 @@ info_write(const struct kv_worker *worker, uint64_t now_ns,
                      "\r\nused_memory_rss:%" PRIu64 "\r\nmaxmemory:0\r\n",
                      resident_bytes(), resident_bytes());
         if (section == INFO_STATS)
-            text_add(
-                &text,
-                "# Stats\r\ntotal_commands_processed:%" PRIu64
-                "\r\nexpired_keys:%" PRIu64 "\r\nslots_moved:%" PRIu64
-                "\r\nslot_longest_hold_us:%" PRIu64 "\r\nslots_moving:%d\r\n",
-                sums[SUM_COMMANDS], sums[SUM_EXPIRED], sums[SUM_SLOTS_MOVED],
-                sums[SUM_HELD_NS] / RGM_NS_PER_US, worker->direct ? 0 : 1);
+            text_add(&text,
+                     "# Stats\r\ntotal_connections_received:%" PRIu64
+                     "\r\ntotal_commands_processed:%" PRIu64
+                     "\r\nexpired_keys:%" PRIu64 "\r\nslots_moved:%" PRIu64
+                     "\r\nslot_longest_hold_us:%" PRIu64
+                     "\r\nslots_moving:%d\r\n",
+                     sums[SUM_RECEIVED], sums[SUM_COMMANDS], sums[SUM_EXPIRED],
+                     sums[SUM_SLOTS_MOVED], sums[SUM_HELD_NS] / RGM_NS_PER_US,
+                     worker->direct ? 0 : 1);
         if (section == INFO_KEYSPACE)
             keyspace(&text, sums);
     }

@@ -46,6 +46,8 @@ struct shard {
     uint32_t waiting_count;
     uint32_t waiting_capacity;
     bool held;
+    uint64_t left_expired; /* counted, and with its worker */
+    uint64_t left_moved;
     /* The sleep until the next key expires. */
     bool sleeping;
     bool waking; /* cancelled, for an earlier one */
@@ -145,9 +147,26 @@ shard_retiring(struct shard *self)
     (void)self;
 }
 
+/* What it has counted is not lost: what is new goes to its worker. */
+static void
+leave_counters(struct shard *self)
+{
+    struct kv_worker *worker = self->worker;
+    struct rgm_shard_counters counters;
+
+    rgm_shard_counters(&self->slots, &counters);
+    worker->expired_total += self->store.expired - self->left_expired;
+    worker->moved_total += counters.moved_in - self->left_moved;
+    if (counters.longest_hold_ns > worker->longest_hold_ns)
+        worker->longest_hold_ns = counters.longest_hold_ns;
+    self->left_expired = self->store.expired;
+    self->left_moved = counters.moved_in;
+}
+
 static void
 shard_stopped(struct shard *self)
 {
+    leave_counters(self);
     rgm_shard_close(&self->slots);
     store_clear(&self->store);
     free(self->waiting);
@@ -168,16 +187,18 @@ run_command(struct shard *self, struct command *command)
 }
 
 static void
-info_of_worker(const struct shard *self, uint64_t *sums)
+info_of_worker(struct shard *self, uint64_t *sums)
 {
-    struct rgm_shard_counters counters;
+    const struct kv_worker *worker = self->worker;
 
-    rgm_shard_counters(&self->slots, &counters);
-    sums[SUM_CONNECTIONS] += self->worker->connections_count;
-    sums[SUM_COMMANDS] += self->worker->commands_total;
-    sums[SUM_SLOTS_MOVED] += counters.moved_in;
-    if (counters.longest_hold_ns > sums[SUM_HELD_NS])
-        sums[SUM_HELD_NS] = counters.longest_hold_ns;
+    leave_counters(self);
+    sums[SUM_CONNECTIONS] += worker->connections_count;
+    sums[SUM_RECEIVED] += worker->received_total;
+    sums[SUM_COMMANDS] += worker->commands_total;
+    sums[SUM_EXPIRED] += worker->expired_total;
+    sums[SUM_SLOTS_MOVED] += worker->moved_total;
+    if (worker->longest_hold_ns > sums[SUM_HELD_NS])
+        sums[SUM_HELD_NS] = worker->longest_hold_ns;
 }
 
 static int
@@ -371,6 +392,7 @@ shard_drained(struct shard *self, struct drained *drained)
 static void
 shard_evacuate(struct shard *self, struct evacuate *evacuate)
 {
+    leave_counters(self); /* its keys are elsewhere: it counts no more */
     rgm_forward(self, evacuate, self->worker->acceptor);
 }
 

@@ -167,15 +167,38 @@ on_sequencer_waits(struct manager *self, struct pause *pause)
     rgm_ask(self, reshard, RGM_REPLY(manager, rgm_reshard, on_forgotten));
 }
 
-/* From here on nobody asks them anything. */
+/* Nobody writes there any more: its shard has no keys, and its connections have
+ * gone. */
+static void
+take_counters(struct kv_worker *to, struct kv_worker *from)
+{
+    to->commands_total += from->commands_total;
+    to->received_total += from->received_total;
+    to->expired_total += from->expired_total;
+    to->moved_total += from->moved_total;
+    if (from->longest_hold_ns > to->longest_hold_ns)
+        to->longest_hold_ns = from->longest_hold_ns;
+    from->commands_total = 0;
+    from->received_total = 0;
+    from->expired_total = 0;
+    from->moved_total = 0;
+    from->longest_hold_ns = 0;
+}
+
+/* From here on nobody asks them anything. What they have counted is not lost. */
 static void
 on_forgotten(struct manager *self, struct rgm_reshard *reshard)
 {
     struct roster *roster = self->cluster->roster;
 
     (void)reshard;
-    while (roster->members_count > self->remaining)
-        rgm_stop_actor(self, roster->shards[--roster->members_count]);
+    while (roster->members_count > self->remaining) {
+        uint32_t number = --roster->members_count;
+
+        take_counters(&self->cluster->workers[0],
+                      &self->cluster->workers[number]);
+        rgm_stop_actor(self, roster->shards[number]);
+    }
     self->pause.over = true;
     rgm_ask(self, &self->pause,
             RGM_REPLY(manager, pause, on_sequencer_goes_on));
@@ -199,16 +222,9 @@ on_sequencer_goes_on(struct manager *self, struct pause *pause)
     manager_gates(self, false, on_members_known);
 }
 
-/* What they have counted is not lost. */
 static void
 on_gone(struct manager *self, struct rgm_resize *resize)
 {
-    struct kv_worker *workers = self->cluster->workers;
-
-    for (uint32_t i = self->remaining;
-         rgm_status(resize) == 0 && i < RGM_WORKERS_MAX; i++) {
-        workers[0].commands_total += workers[i].commands_total;
-        workers[i].commands_total = 0;
-    }
+    (void)resize;
     end(self);
 }
