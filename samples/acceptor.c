@@ -71,6 +71,7 @@ on_listening(struct acceptor *self, struct rgm_listen *listen)
 {
     struct acceptor_options others = self->options;
     struct rgm_address ignored;
+    int status = 0;
 
     others.endpoint = listen->endpoint;
     others.first = false;
@@ -79,10 +80,14 @@ on_listening(struct acceptor *self, struct rgm_listen *listen)
         rgm_stop_with(self, rgm_status(listen));
         return;
     }
-    for (uint32_t i = 1; self->options.first &&
-                         i < rgm_workers_count(&self->actor); i++)
-        if (rgm_spawn_on(self, i, &acceptor_behaviour, &others, &ignored) != 0)
-            fprintf(stderr, "worker %u does not accept\n", i);
+    for (uint32_t i = 1; self->options.first && status != -EPIPE &&
+                         i < rgm_workers_count(&self->actor);
+         i++) {
+        status = rgm_spawn_on(self, i, &acceptor_behaviour, &others, &ignored);
+        if (status != 0 && status != -EPIPE) /* the runtime is stopping */
+            fprintf(stderr, "worker %u does not accept: %s\n", i,
+                    strerror(-status));
+    }
     if (self->options.first)
         printf("listening on port %u\n", listen->endpoint.port);
     fflush(stdout);

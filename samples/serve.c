@@ -5,6 +5,7 @@
 #include "samples/serve.h"
 #include "samples/acceptor.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,8 @@ serve(int argc, char **argv, const struct rgm_behaviour *connection)
         status = rgm_signal_stop(runtime, SIGTERM, &guards[0]);
     if (status == 0)
         status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
+    if (status == -EPIPE) /* the first has come */
+        status = 0;
     if (status != 0) {
         fprintf(stderr, "cannot start: %s\n", strerror(-status));
         rgm_signal_drop(&guards[0]);

@@ -130,7 +130,7 @@ serve(struct rgm_runtime *runtime, const struct rgm_endpoint *local)
 
     if (status == 0)
         status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
-    if (status == 0)
+    if (status == 0 || status == -EPIPE) /* the first has come */
         status = rgm_runtime_run_to_end(runtime, &echo_behaviour, local, &end);
     if (status != 0)
         fprintf(stderr, "%s: %s\n", strerror(-status),

@@ -865,6 +865,22 @@ def no_descriptor_left_is_no_end(server, start):
 
 
 @case
+def sigterm_at_once_is_a_good_end(server):
+    """Whenever it comes, once the program is its own, the end is as any other."""
+    mask = [signal.SIGTERM]
+    signal.pthread_sigmask(signal.SIG_BLOCK, mask)
+    try: # it begins with the signal blocked, and waiting for it
+        early = subprocess.Popen(server.command, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, mask)
+    atexit.register(early.kill)
+    early.send_signal(signal.SIGTERM)
+    _, errors = early.communicate(timeout=GUARD_S)
+    check(early.returncode == 0 and not errors, early.returncode, errors)
+
+
+@case
 def sigterm_under_load_answers_what_it_took(server, start):
     """Each client gets whole replies, in order, and then the end."""
     victim = start()

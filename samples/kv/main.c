@@ -183,7 +183,7 @@ die(const char *what, int status)
 
 static struct rgm_signal_guard guards[2];
 
-/* A signal that comes before somebody is told of it waits. */
+/* A signal that comes before all is there waits. */
 static void
 signals_block(void)
 {
@@ -196,17 +196,25 @@ signals_block(void)
 }
 
 static void
+hear_signals(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT};
+
+    for (int i = 0; i < 2; i++) {
+        int status = rgm_signal_stop(runtime, numbers[i], &guards[i]);
+
+        if (status != 0 && status != -EPIPE) /* the first has come */
+            die("cannot hear signals", status);
+    }
+}
+
+static void
 start_runtime(const struct options *options)
 {
     int status = rgm_runtime_create(&options->runtime, &runtime);
 
     if (status != 0)
         die("cannot make the workers", status);
-    status = rgm_signal_stop(runtime, SIGTERM, &guards[0]);
-    if (status == 0)
-        status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
-    if (status != 0)
-        die("cannot hear signals", status);
     status = rgm_runtime_start(runtime);
     if (status != 0) {
         fprintf(stderr, "ringmail-kv: %s\n", rgm_runtime_error(runtime));
@@ -344,6 +352,7 @@ main(int argc, char **argv)
     workers_count = roster.members_count;
     listen_on(&options, listeners);
     spawn_all(listeners);
+    hear_signals();
     say_where(workers_count);
 
     status = rgm_runtime_wait(runtime);

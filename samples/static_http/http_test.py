@@ -373,6 +373,21 @@ def who_cannot_listen_ends(server):
           "Address already in use" in done.stderr, done)
 
 
+def who_is_stopped_at_once_ends_well(server):
+    """It begins with the signal blocked, and waiting for it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    try:
+        early = subprocess.Popen(
+            [sys.argv[1], *sys.argv[2:], "--port", "0", ROOT + "/www"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    atexit.register(early.kill)
+    early.send_signal(signal.SIGTERM)
+    _, errors = early.communicate(timeout=GUARD_S)
+    check(early.returncode == 0 and not errors, early.returncode, errors)
+
+
 def load(server):
     if shutil.which("wrk"):
         out = subprocess.run(
@@ -437,7 +452,7 @@ def main():
     server = Server("--fresh-ms", "0")
     run(server, files_are_served, nothing_outside_is_served, ranges,
         what_a_client_has_is_not_sent, files_change, bad_requests_end_it,
-        who_cannot_listen_ends)
+        who_cannot_listen_ends, who_is_stopped_at_once_ends_well)
     server.end()
     server = Server()
     run(server, what_is_asked_again_is_answered_alike,

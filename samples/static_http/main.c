@@ -198,7 +198,7 @@ die(const char *what, int status)
 
 static struct rgm_signal_guard guards[2];
 
-/* A signal that comes before somebody is told of it waits. */
+/* A signal that comes before all is there waits. */
 static void
 signals_block(void)
 {
@@ -222,6 +222,19 @@ descriptors_setup(void)
     }
 }
 
+static void
+hear_signals(struct rgm_runtime *runtime)
+{
+    static const int numbers[] = {SIGTERM, SIGINT};
+
+    for (int i = 0; i < 2; i++) {
+        int status = rgm_signal_stop(runtime, numbers[i], &guards[i]);
+
+        if (status != 0 && status != -EPIPE) /* the first has come */
+            die("cannot hear signals", status);
+    }
+}
+
 static struct rgm_runtime *
 start_runtime(const struct options *options)
 {
@@ -230,11 +243,6 @@ start_runtime(const struct options *options)
 
     if (status != 0)
         die("cannot make the workers", status);
-    status = rgm_signal_stop(runtime, SIGTERM, &guards[0]);
-    if (status == 0)
-        status = rgm_signal_stop(runtime, SIGINT, &guards[1]);
-    if (status != 0)
-        die("cannot hear signals", status);
     status = rgm_runtime_start(runtime);
     if (status != 0) {
         fprintf(stderr, "static_http: %s\n", rgm_runtime_error(runtime));
@@ -294,6 +302,7 @@ run_acceptor(struct rgm_runtime *runtime, const struct options *options,
 
     if (status != 0)
         die("cannot spawn an actor", status);
+    hear_signals(runtime);
     status = rgm_task_join(acceptor, &end);
     if (status != 0)
         die("cannot wait", status);
