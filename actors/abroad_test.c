@@ -700,20 +700,26 @@ opl_11_it_follows_an_asker_that_moves_in_each_order(void)
 
 /* ------------------------------------------------------------------- and fails */
 
-/* The owner has ended so, and the asker's record went with it: it is not told, and
- * its memory stays. */
+/* The owner has ended so, and the asker's record went with it: its memory stays. */
 static void
-pair_lose(struct pair *pair, int ended)
+pair_lost(struct pair *pair, int ended)
 {
     rgi_check(rgm_runtime_wait(pair->owner) == ended);
     rgi_check(rgm_runtime_destroy(pair->owner) == 0);
     stepped_close(&pair->guest);
     rgm_runtime_stop(pair->play.runtime);
     rgi_check(rgm_runtime_wait(pair->play.runtime) == 0);
-    rgi_check(pair->asking.answers == 0 && pair->asking.stopped == 0);
     rgi_check(rgm_runtime_destroy(pair->play.runtime) == 0);
     rgm_stepper_destroy(pair->play.stepper);
     rgm_script_destroy(pair->play.script);
+}
+
+/* The asker is not told, and ends unheard. */
+static void
+pair_lose(struct pair *pair, int ended)
+{
+    pair_lost(pair, ended);
+    rgi_check(pair->asking.answers == 0 && pair->asking.stopped == 0);
 }
 
 /* The stream's provider fails and keeps the read: its asker ends unheard, as if it
@@ -729,6 +735,43 @@ opl_11_one_that_is_lost_stops_its_asker(void)
     stepped_settle(&pair.play);
     rgi_check(pair.asking.answers == 0);
     pair_lose(&pair, -EIO);
+}
+
+/* The same with one that was given up: it is nobody's, so nobody is stopped, and it
+ * is not released. Its asker may have moved meanwhile. Leaves memory behind. */
+static void
+given_up_and_lost(bool moves)
+{
+    struct pair pair;
+    struct rgm_address asker;
+
+    pair_open(&pair, 2, 2);
+    asker = pair.asker;
+    if (moves)
+        rgi_check(rgm_runtime_spawn(pair.play.runtime, 1, &roamer_behaviour,
+                                    &pair.script, &asker) == 0);
+    rgm_script_hold_cancels(pair.play.script, true);
+    stepped_tell(&pair.guest, asker, READ);
+    stepped_settle(&pair.play);
+    if (moves)
+        pair_run(&pair, SHRINK);
+    stepped_tell(&pair.guest, asker, LEAVE);
+    stepped_settle(&pair.play);
+    rgm_script_fail(pair.play.script, 2, -EIO);
+    stepped_settle(&pair.play);
+    rgi_check(pair.asking.stopped == 0);
+    stepped_tell(&pair.guest, asker, GO);
+    stepped_settle(&pair.play);
+    rgi_check(pair.asking.stopped == 1);
+    rgi_check(pair.asking.released == 0 && pair.asking.answers == 0);
+    pair_lost(&pair, -EIO);
+}
+
+static void
+opl_11_one_that_is_given_up_and_lost_stops_nobody(void)
+{
+    given_up_and_lost(false);
+    given_up_and_lost(true);
 }
 
 static void
@@ -814,6 +857,7 @@ opl_11_an_asker_that_is_forced_waits_for_it(void)
     X(abroad, opl_11_an_asker_that_is_forced_waits_for_it)                     \
     X(abroad, opl_11_an_owner_that_is_forced_gives_it_up)                      \
     X(abroad, opl_11_both_are_forced_and_end)                                  \
-    X(abroad, opl_11_one_that_is_lost_stops_its_asker)
+    X(abroad, opl_11_one_that_is_lost_stops_its_asker)                         \
+    X(abroad, opl_11_one_that_is_given_up_and_lost_stops_nobody)
 
 RGI_CASES(CASES)

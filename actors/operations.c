@@ -405,34 +405,6 @@ lose_listed(struct rgm_worker *worker, struct rgm_link *list)
     return count;
 }
 
-/* Closes of dropped handles: nobody is to be told, and the worker's own actor
- * does not end. */
-static void
-lose_drops(struct rgm_worker *worker)
-{
-    struct rgm_actor *janitor = &worker->janitor;
-    struct rgm_link *link = janitor->scope.next;
-
-    while (link != &janitor->scope) {
-        struct rgm_request *request =
-            rgi_container_of(link, struct rgm_request, scope.link);
-
-        link = link->next;
-        if (!is_at_provider(
-                worker,
-                rgi_container_of(request, struct rgm_operation, request)))
-            continue;
-        rgi_lane_lost(worker, rgm_operation_of(&request->message));
-        rgi_list_remove(&request->scope.link);
-        rgi_request_loses(request);
-        janitor->out_count--;
-        worker->operations_out--;
-        worker->messages_out--;
-        /* runtime-lost: as in rgi_request_lost. */
-        ck_pr_store_32(&worker->runtime->lost, 1);
-    }
-}
-
 void
 rgi_operations_lose(struct rgm_worker *worker)
 {
@@ -444,7 +416,7 @@ rgi_operations_lose(struct rgm_worker *worker)
     }
     worker->remote_count -= lose_listed(worker, &worker->remote);
     (void)lose_listed(worker, &worker->strays); /* those are not counted */
-    lose_drops(worker);
+    lose_asked_in(worker, &worker->janitor.scope);
     rgi_writers_lose(worker);
     rgi_readers_lose(worker);
 }

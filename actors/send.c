@@ -818,9 +818,10 @@ drop_ordered(struct rgm_actor *actor)
 }
 
 /* The asker is stopped by force: it hears of nothing any more, and its memory
- * stays, because the record may lie in it. A plain thread cannot be stopped,
- * and may neither wait for ever nor go on with a record that is not its: that
- * ends the program. */
+ * stays, because the record may lie in it. Of what was given up nobody is to
+ * hear, and the janitor does not end. A plain thread cannot be stopped, and may
+ * neither wait for ever nor go on with a record that is not its: that ends the
+ * program. */
 void
 rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
 {
@@ -831,11 +832,13 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     rgi_list_remove(&request->scope.link);
     rgi_request_loses(request);
     actor->out_count--;
+    /* runtime-lost: publishes to the one who frees that memory must stay. */
+    ck_pr_store_32(&worker->runtime->lost, 1);
+    if (actor == &worker->janitor)
+        return;
     rgi_end_decide(actor, RGM_END_LOST, 0);
     actor->flags |= RGI_ACTOR_LOST;
     drop_ordered(actor);
-    /* runtime-lost: publishes to the one who frees that memory must stay. */
-    ck_pr_store_32(&worker->runtime->lost, 1);
     rgi_actor_stop(worker, actor);
     rgi_actor_wake(worker, actor);
 }

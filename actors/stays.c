@@ -175,12 +175,12 @@ answer_here(struct rgm_worker *worker, struct rgm_actor *actor,
 {
     rgi_assert(rgi_request_is_stray(request) && request->asker == actor);
     request->bond = RGI_BOND_NONE;
+    if (request->asker_flags & RGI_ASKED_ABANDONED)
+        rgi_abandoned_arrived(actor, request);
     if (request->message.flags & RGI_MESSAGE_LOST) {
         rgi_request_lost(worker, request);
         return;
     }
-    if (request->asker_flags & RGI_ASKED_ABANDONED)
-        rgi_abandoned_arrived(actor, request);
     if (rgi_request_arrives(request))
         rgi_actor_push(worker, request->asker, &request->message);
 }
