@@ -56,13 +56,25 @@ entry_of(uint32_t identity)
     return &entries[identity % ENTRIES];
 }
 
+static bool
+has_entry(const struct rgm_worker *worker)
+{
+    uintptr_t here =
+        (uintptr_t)ck_pr_load_ptr(&entry_of(worker->identity)->worker);
+
+    return (here & ~HIDDEN) == (uintptr_t)worker;
+}
+
 /* An identity is a generation that the address of a worker as such never has: 2 and
- * up. One whose entry is free is taken, if any is. */
+ * up. One whose entry is free is taken, if any is. Who could not start has one that
+ * nobody has heard of, and keeps it. */
 void
 rgi_identity_take(struct rgm_worker *worker)
 {
     static uint32_t last; /* runtime-identity: a count, publishes nothing */
 
+    if (has_entry(worker))
+        return;
     for (uint32_t i = 0; i < ENTRIES; i++) {
         worker->identity =
             2 + ck_pr_faa_32(&last, 1) % (RGI_GENERATION_MAX - 1);
@@ -72,15 +84,6 @@ rgi_identity_take(struct rgm_worker *worker)
             break;
     }
     ck_pr_fence_acquire();
-}
-
-static bool
-has_entry(const struct rgm_worker *worker)
-{
-    uintptr_t here =
-        (uintptr_t)ck_pr_load_ptr(&entry_of(worker->identity)->worker);
-
-    return (here & ~HIDDEN) == (uintptr_t)worker;
 }
 
 void

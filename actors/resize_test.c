@@ -393,6 +393,30 @@ who_cannot_come_leaves_all_as_it_was(void)
     end(runtime);
 }
 
+/* So whoever tries again and again uses up none of what is there for all workers of
+ * the process (abroad.c). */
+static void
+met_04_who_cannot_come_keeps_its_identity(void)
+{
+    struct rgm_runtime *runtime = begin(1, 2);
+    uint32_t identity = 0;
+
+    fake_plan.open_error = -EMFILE;
+    fake_plan.open_error_at = 1;
+    for (unsigned i = 0; i < 3; i++) {
+        rgi_check(rgm_runtime_resize(runtime, 2) == -EMFILE);
+        rgi_check(i == 0 || runtime->workers[1]->identity == identity);
+        identity = runtime->workers[1]->identity;
+    }
+    fake_plan.open_error = 0;
+    resize(runtime, 2);
+    rgi_check(runtime->workers[1]->identity == identity);
+    resize_until_gone(runtime, 1);
+    resize(runtime, 2);
+    rgi_check(runtime->workers[1]->identity != identity);
+    end(runtime);
+}
+
 static void
 any_allocation_of_a_growth_may_fail(void)
 {
@@ -451,6 +475,7 @@ a_stop_may_come_at_any_moment(void)
     X(resize, rsz_06_mail_for_one_that_has_closed_comes_home_with_an_error)    \
     X(resize, a_stale_handle_is_refused_by_the_next_worker)                    \
     X(resize, who_cannot_come_leaves_all_as_it_was)                            \
+    X(resize, met_04_who_cannot_come_keeps_its_identity)                       \
     X(resize, any_allocation_of_a_growth_may_fail)                             \
     X(resize, a_stop_may_come_at_any_moment)
 
