@@ -985,7 +985,9 @@ rgi_runtime_await_end(struct rgm_runtime *runtime, uint64_t deadline_ns)
 
     /* runtime-outside: one who waits is inside; nobody frees under him. */
     ck_pr_inc_32(&runtime->outside);
+    ck_pr_inc_32(&runtime->awaited);
     status = await_end(runtime, deadline_ns);
+    ck_pr_dec_32(&runtime->awaited);
     ck_pr_fence_release();
     ck_pr_dec_32(&runtime->outside);
     return status;

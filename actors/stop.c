@@ -310,11 +310,12 @@ thread_detached(void *(*run)(void *), void *argument)
     return -error;
 }
 
-/* Somebody is in wait, or will be: the caller of run. */
+/* Somebody is in wait, or will be: the caller of run. Who pushes is not in its way:
+ * it is freed when he has left. */
 static bool
 is_awaited(struct rgm_runtime *runtime)
 {
-    return ck_pr_load_32(&runtime->outside) != 0 ||
+    return ck_pr_load_32(&runtime->awaited) != 0 ||
            (runtime->first_is_caller &&
             ck_pr_load_32(&runtime->state) != RGI_RUNTIME_ENDED);
 }

@@ -671,6 +671,33 @@ shd_10_a_runtime_that_somebody_awaits_is_not_given_up(void)
     await_freed(1);
 }
 
+static void
+drop_in_bell(void *runtime)
+{
+    rgi_check(rgm_runtime_drop(runtime) == 0);
+    while (atomic_load(&fake_plan.closed) != 1)
+        sched_yield(); /* it ends, and is there until we have rung */
+    rgi_check(rgi_memory_live() != 0);
+}
+
+/* Whoever pushes something to it at that moment does not wait for its end: a slot,
+ * what a job has done, what another runtime sends home. */
+static void
+shd_10_a_push_from_outside_keeps_nobody_from_giving_it_up(void)
+{
+    static const struct rgm_message_type type = {.kind = RGM_KIND_CONTROL};
+    struct ending ending = {.told = 0};
+    struct rgm_runtime *runtime = begin(&ending, 1);
+    struct rgm_message node = {.type = &type};
+    struct rgi_inbox inbox; /* of somebody who sleeps */
+
+    rgi_inbox_init(&inbox, drop_in_bell, runtime);
+    rgi_inbox_open(&inbox);
+    rgi_check(rgi_inbox_sleep(&inbox));
+    rgi_check(rgi_push_outside(runtime, &inbox, &node) == RGI_PUSHED_AND_RANG);
+    await_freed(1);
+}
+
 /* ------------------------------------------------------------------ the rest */
 
 static void
@@ -826,6 +853,7 @@ a_description_is_cut_and_ends(void)
     X(stop, shd_10_a_handler_gives_up_the_runtime_it_runs_in)                  \
     X(stop, shd_10_what_is_over_or_never_began_is_freed_at_once)               \
     X(stop, shd_10_a_runtime_that_somebody_awaits_is_not_given_up)             \
+    X(stop, shd_10_a_push_from_outside_keeps_nobody_from_giving_it_up)         \
     X(stop, a_runtime_that_never_started_is_over_at_once)                      \
     X(stop, force_before_the_start_ends_what_starts)                           \
     X(stop, a_description_is_cut_and_ends)                                     \
