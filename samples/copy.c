@@ -9,6 +9,9 @@
  * target, at the next place that nobody has taken. So a read and a write are out
  * at the same time, and no more memory is used however long the file is.
  *
+ * A file that grows meanwhile is copied as far as it went when its end was met
+ * first: what the other buffer has found behind that is cut off.
+ *
  * The target is synced before the copy is called good; with --verify it is also
  * read again and compared. Holes are not preserved. Without io_uring use
  * --threads.
@@ -51,6 +54,7 @@ struct copier {
     struct rgm_close close;
     struct slot slots[2];
     uint64_t next_bytes; /* the first place nobody has taken */
+    uint64_t end_bytes;  /* the first end of the source that was met */
     uint64_t done_bytes;
     unsigned turning; /* slots that go round */
     unsigned shown;   /* percent on the terminal; 101: nothing yet */
@@ -69,6 +73,7 @@ RGM_ANSWER(copier, rgm_file_stat, on_target_stat);
 RGM_ANSWER(copier, rgm_file_truncate, on_truncated);
 RGM_ANSWER(copier, rgm_file_read, on_read);
 RGM_ANSWER(copier, rgm_file_write, on_written);
+RGM_ANSWER(copier, rgm_file_truncate, on_cut);
 RGM_ANSWER(copier, rgm_file_sync, on_synced);
 RGM_ANSWER(copier, rgm_file_read, on_compared);
 RGM_ANSWER(copier, rgm_close, on_closed);
@@ -137,6 +142,7 @@ copier_make(struct copier *self, const struct wish *wish)
 
     self->wish = *wish;
     self->shown = 101;
+    self->end_bytes = UINT64_MAX;
     return status;
 }
 
@@ -245,6 +251,27 @@ take(struct rgm_lease *lease)
     return taken;
 }
 
+/* It goes round no more. After the last one the target ends where the source did. */
+static void
+slot_done(struct copier *self)
+{
+    if (--self->turning > 0)
+        return;
+    show_end(self);
+    rgm_file_truncate(&self->truncate, &self->target, self->end_bytes);
+    rgm_ask(self, &self->truncate,
+            RGM_REPLY(copier, rgm_file_truncate, on_cut));
+}
+
+static void
+on_cut(struct copier *self, struct rgm_file_truncate *truncate)
+{
+    if (failed(self, rgm_status(truncate), "truncate", self->wish.to))
+        return;
+    rgm_file_sync(&self->sync, &self->target);
+    rgm_ask(self, &self->sync, RGM_REPLY(copier, rgm_file_sync, on_synced));
+}
+
 static void
 on_read(struct copier *self, struct rgm_file_read *read)
 {
@@ -253,18 +280,17 @@ on_read(struct copier *self, struct rgm_file_read *read)
     slot->lease = take(&read->lease);
     if (failed(self, rgm_status(read), "read", self->wish.from))
         return;
-    if (read->count > 0) {
-        rgm_file_write_lease(&slot->write, &self->target, &slot->lease,
-                             read->count, read->offset_bytes);
-        slot->write.all = true;
-        rgm_ask(self, &slot->write,
-                RGM_REPLY(copier, rgm_file_write, on_written));
-    } else if (--self->turning == 0) {
-        show_end(self);
-        rgm_file_sync(&self->sync, &self->target);
-        rgm_ask(self, &self->sync,
-                RGM_REPLY(copier, rgm_file_sync, on_synced));
+    if (read->count < CHUNK_BYTES &&
+        read->offset_bytes + read->count < self->end_bytes)
+        self->end_bytes = read->offset_bytes + read->count;
+    if (read->offset_bytes >= self->end_bytes) {
+        slot_done(self);
+        return;
     }
+    rgm_file_write_lease(&slot->write, &self->target, &slot->lease, read->count,
+                         read->offset_bytes);
+    slot->write.all = true;
+    rgm_ask(self, &slot->write, RGM_REPLY(copier, rgm_file_write, on_written));
 }
 
 static void
@@ -277,7 +303,10 @@ on_written(struct copier *self, struct rgm_file_write *write)
         return;
     self->done_bytes += write->count;
     show(self, "copying");
-    read_next(self, slot);
+    if (self->next_bytes < self->end_bytes)
+        read_next(self, slot);
+    else
+        slot_done(self);
 }
 
 /* --------------------------------------------------------------- verifying */
@@ -319,12 +348,22 @@ on_synced(struct copier *self, struct rgm_file_sync *sync)
         close_target(self);
 }
 
+/* What counts of a piece. */
+static size_t
+compared_bytes(const struct copier *self, const struct rgm_file_read *read)
+{
+    uint64_t left = self->end_bytes - self->done_bytes;
+
+    return read->count < left ? read->count : (size_t)left;
+}
+
 static void
 on_compared(struct copier *self, struct rgm_file_read *read)
 {
     struct slot *slot = SLOT_OF(self, read, read);
     const struct slot *first = &self->slots[0];
     const struct slot *second = &self->slots[1];
+    size_t count;
 
     slot->lease = take(&read->lease);
     slot->filled = true;
@@ -333,15 +372,15 @@ on_compared(struct copier *self, struct rgm_file_read *read)
         return;
     if (!first->filled || !second->filled)
         return;
-    if (first->read.count != second->read.count ||
-        memcmp(first->lease.data, second->lease.data, first->read.count) !=
-            0) {
+    count = compared_bytes(self, &first->read);
+    if (count != compared_bytes(self, &second->read) ||
+        memcmp(first->lease.data, second->lease.data, count) != 0) {
         fail(self, "verify", self->wish.to, "it differs from the source");
         return;
     }
-    self->done_bytes += read->count;
+    self->done_bytes += count;
     show(self, "verifying");
-    if (read->count > 0) {
+    if (count > 0) {
         compare_next(self);
         return;
     }

@@ -12,12 +12,14 @@ import os
 import pty
 import re
 import resource
+import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 GUARD_S = 100  # against hanging; nothing is measured by it
 BIN = sys.argv[1]
@@ -287,6 +289,37 @@ def copies(*options):
     print("ok copy", *options, flush=True)
 
 
+def copies_what_grows(*options):
+    """A copy is what the file was at some time, and nothing is missing inside."""
+    with tempfile.TemporaryDirectory() as directory:
+        source = os.path.join(directory, "source")
+        target = os.path.join(directory, "target")
+        for number in range(10):
+            with open(source, "wb") as file:
+                file.write(b"x" * 100000)
+            over = threading.Event()
+
+            def grow():
+                with open(source, "ab", buffering=0) as file:
+                    while not over.is_set() and file.tell() < 1 << 26:
+                        file.write(b"y" * 700001)
+                        select.select([], [], [], 0.0004)  # let it be overtaken
+
+            grower = threading.Thread(target=grow)
+            grower.start()
+            done = copy(*options, source, target)
+            over.set()
+            grower.join()
+            if done.returncode and "io_uring" in done.stderr:
+                return  # no io_uring on this machine
+            check(done.returncode == 0 and not done.stderr, done)
+            with open(source, "rb") as file, open(target, "rb") as copied:
+                data = copied.read()
+                check(len(data) >= 100000 and file.read(len(data)) == data,
+                      "copy", number, "of", len(data))
+    print("ok copy of what grows", *options, flush=True)
+
+
 def umask():
     mask = os.umask(0o022)
     os.umask(mask)
@@ -333,4 +366,6 @@ servers_that_cannot_begin_say_so()
 resolves()
 copies()
 copies("--threads")
+copies_what_grows("--verify")
+copies_what_grows("--threads")
 shows_progress()
