@@ -1222,12 +1222,14 @@ field_b29_numbers_that_wrap_change_nothing(void)
     end(runtime);
 }
 
+/* Of more workers than can be found at once (abroad.c), one after the other: who
+ * has gone keeps nobody from the next number, whether he has ever run or not. */
 static void
 met_04_every_worker_has_an_identity_of_its_own(void)
 {
     uint32_t last = 0;
 
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 4200; i++) {
         struct rgm_runtime *runtime = rig_make(1);
 
         rgi_check(i == 0 || runtime->workers[0]->identity == last + 1);
