@@ -275,6 +275,19 @@ rgi_timeout_cancel(struct rgm_worker *worker, struct rgm_operation *operation)
         rgi_lanes_leave(worker);
 }
 
+/* So is what the timeout would tell: its asker hears of nothing any more, and its
+ * time need not come. */
+void
+rgi_timeout_lost(struct rgm_worker *worker, struct rgm_request *request)
+{
+    struct rgm_timeout *timeout = request->with.wrapper;
+
+    if (request->answer != inner_answered)
+        return;
+    timeout->inner = NULL;
+    done(worker, timeout, -EPIPE);
+}
+
 /* Both are: giving the request up ends this one; so does its answer, if it is
  * about to come. */
 void

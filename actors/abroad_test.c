@@ -31,7 +31,7 @@ interruptions(unsigned quick, unsigned full)
 
 /* ---------------------------------------------------------------- the asker */
 
-enum errand { READ, READ_LIMITED, CANCEL, LEAVE, TRY, SHRINK, GO };
+enum errand { READ, READ_LIMITED, READ_TIMED, CANCEL, LEAVE, TRY, SHRINK, GO };
 
 /* What one has asked and heard. */
 struct asking {
@@ -40,12 +40,14 @@ struct asking {
     char byte;
     unsigned asked, answers, stopped, resized, released;
     struct rgm_resize resize;
+    struct rgm_timeout timeout;
     int status; /* of the last */
     int tried;
 };
 
 RGM_ANSWER(robot, rgm_read, on_read);
 RGM_ANSWER(robot, rgm_resize, on_resized);
+RGM_ANSWER(robot, rgm_timeout, on_timeout);
 
 static void
 heard(struct robot *self, int status)
@@ -82,6 +84,12 @@ on_released(struct rgm_actor *janitor, struct rgm_request *request)
 }
 
 static void
+on_timeout(struct robot *self, struct rgm_timeout *timeout)
+{
+    heard(self, rgm_status(timeout));
+}
+
+static void
 prepare(struct asking *asking)
 {
     rgm_stream_read(&asking->read, asking->stream, &asking->byte, 1);
@@ -101,6 +109,13 @@ run_errand(struct robot *self, struct note *note)
         asking->asked++;
         rgm_ask(self, &asking->read, RGM_REPLY(robot, rgm_read, on_read));
         break;
+    case READ_TIMED:
+        prepare(asking);
+        rgm_timeout_prepare(&asking->timeout, &self->actor,
+                            &asking->read.request, RGM_NS_PER_MS, on_released);
+        rgm_ask(self, &asking->timeout,
+                RGM_REPLY(robot, rgm_timeout, on_timeout));
+        break;
     case TRY:
         prepare(asking);
         asking->tried = rgm_try_ask(self, &asking->read,
@@ -112,7 +127,8 @@ run_errand(struct robot *self, struct note *note)
         break;
     case LEAVE:
         rgi_check(rgm_leave_request_to(&self->actor, &asking->read.request,
-                                       on_released) == 0);
+                                       on_released) ==
+                  (asking->answers == 0 ? 0 : -EALREADY));
         break;
     case SHRINK:
         rgm_resize_to(&asking->resize, 1);
@@ -774,12 +790,72 @@ opl_11_one_that_is_given_up_and_lost_stops_nobody(void)
     given_up_and_lost(true);
 }
 
+/* The provider fails while the read is on its way, or there, and its asker cancels
+ * it, gives it up, or goes: told once, or lost, and everybody ends. Leaves memory
+ * behind. */
+static void
+fails_in_each_order(enum errand errand, bool arrived)
+{
+    static struct orders orders;
+    uint64_t lost = 0;
+
+    orders_begin(&orders, of_a_stop(2));
+    do {
+        struct pair pair;
+        bool told;
+
+        pair_open(&pair, 1, 2);
+        rgm_script_hold_cancels(pair.play.script, true);
+        if (arrived)
+            pair_run(&pair, READ);
+        else
+            pair_sets_out(&pair);
+        pair_tell(&pair, errand);
+        rgm_script_fail(pair.play.script, 2, -EIO);
+        settle_chosen(&pair, &orders);
+        told = pair.asking.answers + pair.asking.released == 1;
+        pair_lost(&pair, -EIO);
+        orders_check(pair.asking.answers + pair.asking.released == told);
+        orders_check(!told || pair.asking.stopped == 1);
+        lost += !told;
+    } while (orders_next(&orders));
+    fprintf(stderr, "# %" PRIu64 " orders, %" PRIu64 " lost\n", orders.runs,
+            lost);
+    rgi_check(arrived == (lost > 0));
+}
+
+static void
+opl_11_its_provider_fails_in_each_order(void)
+{
+    for (unsigned arrived = 0; arrived < 2; arrived++) {
+        fails_in_each_order(CANCEL, arrived != 0);
+        fails_in_each_order(LEAVE, arrived != 0);
+        fails_in_each_order(GO, arrived != 0);
+    }
+}
+
 static void
 time_passes(struct pair *pair)
 {
     stepped_settle(&pair->play);
     rgm_script_advance(pair->play.script, RGM_NS_PER_S);
     stepped_settle(&pair->play);
+}
+
+/* What a timeout waited for is lost, so its time need not come. Leaves memory
+ * behind. */
+static void
+opl_11_one_with_a_timeout_is_lost_with_it(void)
+{
+    struct pair pair;
+
+    pair_open(&pair, 1, 2);
+    rgm_script_hold_cancels(pair.play.script, true);
+    pair_run(&pair, READ_TIMED);
+    rgi_check(submitted_read(&pair) != NULL);
+    rgm_script_fail(pair.play.script, 2, -EIO);
+    time_passes(&pair);
+    pair_lose(&pair, -EIO);
 }
 
 /* The same when the owner is forced to end, and its provider keeps the read: it is
@@ -858,6 +934,8 @@ opl_11_an_asker_that_is_forced_waits_for_it(void)
     X(abroad, opl_11_an_owner_that_is_forced_gives_it_up)                      \
     X(abroad, opl_11_both_are_forced_and_end)                                  \
     X(abroad, opl_11_one_that_is_lost_stops_its_asker)                         \
-    X(abroad, opl_11_one_that_is_given_up_and_lost_stops_nobody)
+    X(abroad, opl_11_one_that_is_given_up_and_lost_stops_nobody)               \
+    X(abroad, opl_11_its_provider_fails_in_each_order)                         \
+    X(abroad, opl_11_one_with_a_timeout_is_lost_with_it)
 
 RGI_CASES(CASES)

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ringmail/abandon.h>
 #include <ringmail/reader.h>
 #include <ringmail/writer.h>
 
@@ -27,6 +28,7 @@ struct failure {
     int last_status;
     long number;
     struct rgm_order order;
+    struct rgm_timeout timeout;
     const struct robot *lost;
 };
 
@@ -320,6 +322,48 @@ fail_when_idle(struct fake *fake, uint64_t deadline_ns)
 {
     if (deadline_ns != 0 && fake->head.in_flight == 1)
         fail_worker(fake->worker);
+}
+
+/* The time of a timeout need not come when what it waits for is lost. */
+RGM_ANSWER(robot, rgm_timeout, never_over);
+
+static void
+never_over(struct robot *self, struct rgm_timeout *timeout)
+{
+    (void)timeout;
+    failure_of(self)->told++;
+}
+
+static void
+never_released(struct rgm_actor *janitor, struct rgm_request *request)
+{
+    (void)janitor;
+    (void)request;
+    rgi_check(false);
+}
+
+static void
+ask_with_timeout(struct robot *self)
+{
+    struct failure *failure = failure_of(self);
+
+    fake_prepare(&self->listen, &self->listener, rgm_here(self));
+    rgm_timeout_prepare(&failure->timeout, &self->actor, &self->listen.request,
+                        1000 * RGM_NS_PER_S, never_released);
+    rgm_ask(self, &failure->timeout, RGM_REPLY(robot, rgm_timeout, never_over));
+}
+
+static void
+urg_24_a_timeout_ends_with_what_is_lost(void)
+{
+    struct failure failure = {.told = 0};
+    struct script root = {
+        .started = ask_with_timeout, .stopped = stopped_once, .test = &failure};
+
+    fake_reset();
+    fake_plan.on_wait = fail_when_idle;
+    run_to_failure(1, &root, 1);
+    rgi_check(failure.told == 0 && failure.stopped == 0);
 }
 
 static void
@@ -673,6 +717,7 @@ who_waits_in_line_is_told_that_the_provider_failed(void)
     X(failure, wkr_14_actors_go_on_when_the_provider_is_gone)                  \
     X(failure, urg_24_what_is_in_flight_is_given_up_and_all_else_comes_home)   \
     X(failure, an_order_behind_a_lost_operation_is_given_up_too)               \
+    X(failure, urg_24_a_timeout_ends_with_what_is_lost)                        \
     X(failure, an_asker_elsewhere_is_given_up_by_message)                      \
     X(failure, cmp_05_one_failure_of_four_lets_the_others_finish)              \
     X(failure, all_may_fail_at_once)                                           \

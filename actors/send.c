@@ -831,6 +831,7 @@ rgi_request_lost(struct rgm_worker *worker, struct rgm_request *request)
     special_end(worker, request);
     rgi_list_remove(&request->scope.link);
     rgi_request_loses(request);
+    rgi_timeout_lost(worker, request);
     actor->out_count--;
     /* runtime-lost: publishes to the one who frees that memory must stay. */
     ck_pr_store_32(&worker->runtime->lost, 1);

@@ -1052,6 +1052,8 @@ void rgi_timeout_cancel(struct rgm_worker *worker,
                         struct rgm_operation *operation);
 void rgi_timeout_abandoned(struct rgm_worker *worker,
                            struct rgm_operation *operation);
+/* A request is lost, which a timeout may be waiting for. */
+void rgi_timeout_lost(struct rgm_worker *worker, struct rgm_request *request);
 
 /* ---- timer.c ---- */
 
