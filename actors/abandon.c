@@ -90,7 +90,9 @@ may_give_up(const struct rgm_actor *self, const struct rgm_request *request)
     if (self->worker->is_guest ||
         request->asker_flags & (RGI_ASKED_ORDERED | RGI_ASKED_GATHERED))
         return -EINVAL;
-    return rgi_request_is_home(request) ? -EALREADY : 0;
+    return rgi_request_is_home(request) || request->life == RGI_REQUEST_LOST
+               ? -EALREADY
+               : 0;
 }
 
 static int

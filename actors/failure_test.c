@@ -205,10 +205,22 @@ never_told(struct robot *self, struct rgm_listen *listen)
 }
 
 static void
+never_released(struct rgm_actor *janitor, struct rgm_request *request)
+{
+    (void)janitor;
+    (void)request;
+    rgi_check(false);
+}
+
+/* The last that a loser hears: its listen has gone. */
+static void
 count_withdrawn(struct robot *self, struct question *question)
 {
     (void)question;
     failure_of(self)->withdrawn++;
+    rgm_cancel(self, &self->listen);
+    rgi_check(rgm_abandon_request_to(&self->actor, &self->listen.request,
+                                     never_released) == -EALREADY);
 }
 
 static void
@@ -332,14 +344,6 @@ never_over(struct robot *self, struct rgm_timeout *timeout)
 {
     (void)timeout;
     failure_of(self)->told++;
-}
-
-static void
-never_released(struct rgm_actor *janitor, struct rgm_request *request)
-{
-    (void)janitor;
-    (void)request;
-    rgi_check(false);
 }
 
 static void

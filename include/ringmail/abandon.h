@@ -71,7 +71,8 @@ extern "C" {
  * Returns: 0
  *          -EINVAL    its type has no release function; or it was asked in an
  *                     order or a gather, where its answer has a place
- *          -EALREADY  it is at home: there is nothing to give up
+ *          -EALREADY  it is at home, or went with a provider that failed:
+ *                     there is nothing to give up
  *          On an error nothing happened.
  */
 #define rgm_abandon(self, record)                                             \
