@@ -4,9 +4,10 @@
 
     bench/report.py RESULT.json        tables again, from a recorded run
     bench/report.py RESULT.json --svg OUT.svg
-    bench/report.py RESULT.json --write README.md    what was asked, as a table of
-                                       the page, between its marks of speed
-    bench/report.py --check README.md  is that the table of the run it names?
+    bench/report.py RESULT.json ... --write README.md    what was asked, as a table
+                                       of the page, between its marks of speed;
+                                       of what several measured the last counts
+    bench/report.py --check README.md  is that the table of the runs it names?
 
 A ratio is computed within each round; its median comes with a 95 % interval by
 bootstrap over the rounds. A goal is `met` only if the whole interval lies on the
@@ -230,16 +231,22 @@ def page_rows(judged):
                    f"{bound(one, 'full')} |")
 
 
-def page_table(run, name):
-    machine = run["machine"]
-    yield (f"From `{name}`: {run['options']['rounds']} rounds on {machine['cpus']}"
-           f" x {machine['cpu']}, Linux {machine['kernel']}.")
-    yield ""
-    yield from page_rows(run["ratios"])
+def page_table(runs):
+    """runs: {name: run}, the later ones over the earlier."""
+    last = {one["id"]: one for run in runs.values() for one in run["ratios"]}
+    for name, run in runs.items():
+        machine = run["machine"]
+        only = f", {', '.join(run['options']['only'])} alone" * (
+            len(runs) > 1 and bool(run["options"]["only"]))
+        yield (f"From `{name}`: {run['options']['rounds']} rounds on "
+               f"{machine['cpus']} x {machine['cpu']}, Linux "
+               f"{machine['kernel']}{only}.")
+        yield ""
+    yield from page_rows(last.values())
 
 
-def page_with(page, run, name):
-    text = "\n".join(page_table(run, name))
+def page_with(page, runs):
+    text = "\n".join(page_table(runs))
     return PLACE.sub(lambda m: m[1] + text + "\n" + m[2], page, count=1)
 
 
@@ -250,6 +257,10 @@ def read_run(path):
     return run
 
 
+def read_runs(names):
+    return {name: read_run(os.path.join(ROOT, name)) for name in names}
+
+
 def read_page(path):
     with open(path, encoding="utf-8") as file:
         page = file.read()
@@ -258,41 +269,43 @@ def read_page(path):
     return page
 
 
-def write_page(path, run, result):
-    name = os.path.relpath(os.path.abspath(result), ROOT)
-    page = page_with(read_page(path), run, name)
+def write_page(path, results):
+    names = [os.path.relpath(os.path.abspath(result), ROOT)
+             for result in results]
+    page = page_with(read_page(path), read_runs(names))
     with open(path, "w", encoding="utf-8") as file:
         file.write(page)
 
 
 def check_page(path):
     page = read_page(path)
-    named = NAMED.search(PLACE.search(page)[0])
-    if named is None:
+    names = NAMED.findall(PLACE.search(page)[0])
+    if not names:
         sys.exit(f"{path} names no recorded run")
-    if page_with(page, read_run(os.path.join(ROOT, named[1])), named[1]) != page:
-        sys.exit(f"{path} does not say what {named[1]} says: "
-                 f"bench/report.py {named[1]} --write {path}")
+    if page_with(page, read_runs(names)) != page:
+        sys.exit(f"{path} does not say what its runs say: "
+                 f"bench/report.py {' '.join(names)} --write {path}")
     return 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("result", nargs="?")
+    parser.add_argument("result", nargs="*")
     parser.add_argument("--svg", help="write the plot here")
     parser.add_argument("--write", help="write the table of a page")
     parser.add_argument("--check", help="check the table of a page")
     args = parser.parse_args()
     if args.check:
         return check_page(args.check)
-    if args.result is None:
+    if not args.result:
         parser.error("which run?")
-    run = read_run(args.result)
-    print_all(run)
+    for result in args.result:
+        run = read_run(result)
+        print_all(run)
     if args.svg and not plot(run, args.svg):
         return 1
     if args.write:
-        write_page(args.write, run, args.result)
+        write_page(args.write, args.result)
     return 0
 
 
