@@ -401,16 +401,17 @@ check_at_home(const struct rgm_request *request)
 }
 
 /* What was set on the record for its next ask: 0, or why it is refused. */
-static int
+__attribute__((always_inline)) static inline int
 special_check(const struct rgm_actor *self, const struct rgm_request *request)
 {
-    uint32_t timed = RGI_ASKED_AT | RGI_ASKED_AFTER;
+    uint32_t flags = request->asker_flags;
     int status = 0;
 
-    if (request->asker_flags & RGI_ASKED_SCOPED &&
-        !rgi_is_cleanup(&request->message))
+    if (flags & RGI_ASKED_SCOPED && !rgi_is_cleanup(&request->message))
         status = rgi_scope_check(self, request->scope.named);
-    if (status == 0 && request->asker_flags & timed)
+    /* A worker's duration cannot be refused. */
+    if (status == 0 && (flags & RGI_ASKED_AT ||
+                        (flags & RGI_ASKED_AFTER && self->worker->is_guest)))
         status = rgi_deadline_check(self->worker, request);
     return status;
 }
@@ -531,8 +532,12 @@ ask_light(struct rgm_worker *worker, struct rgm_actor *self,
     if (flags & timed && request->deadline_ns != RGM_NEVER)
         rgi_deadline_begin(worker, request);
     scope_join(self, request, answer, list);
-    if (rgi_lane_enter(worker, &request->message, destination))
-        rgi_post(worker, &request->message, destination);
+    if (!rgi_lane_enter(worker, &request->message, destination))
+        return true;
+    if (destination == worker->here)
+        rgi_post_here(worker, &request->message);
+    else
+        rgi_post_far(worker, &request->message, destination);
     return true;
 }
 
@@ -633,6 +638,7 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
     struct rgm_worker *worker = self->worker;
     struct rgm_message *message = &request->message;
     uint32_t destination = rgm_address_worker(message->to);
+    int status;
 
     if (!rgi_request_is_home(request) || message->type == NULL ||
         message->type->kind == RGM_KIND_MESSAGE ||
@@ -640,8 +646,11 @@ try_ask_status(struct rgm_actor *self, struct rgm_request *request)
         return -EINVAL;
     if (!may_ask(self, message))
         return self->life == RGI_LIFE_FROZEN ? -EAGAIN : -ECANCELED;
-    if (request->asker_flags != 0 && special_check(self, request) != 0)
-        return special_check(self, request);
+    if (request->asker_flags != 0) {
+        status = special_check(self, request);
+        if (status != 0)
+            return status;
+    }
     if (message->type->kind != RGM_KIND_OPERATION) {
         if (nobody(worker, message->to))
             return -ESRCH;
