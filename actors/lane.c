@@ -45,7 +45,8 @@ rgi_lane_advance(struct rgm_worker *worker, uint16_t name)
     struct rgi_lane *lane = &worker->lanes[name - 1];
     struct rgm_message *message = lane->waiting.first;
 
-    while (message != NULL && rgi_lane_fits(worker, lane, message)) {
+    while (message != NULL &&
+           (lane->count == 0 || rgi_lane_fits(worker, lane, message))) {
         (void)rgi_chain_pop(&lane->waiting);
         rgi_lane_put(lane, message, name);
         rgi_request_goes(rgi_request_of(message));

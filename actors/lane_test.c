@@ -228,6 +228,18 @@ those_who_wait_go_first_in_first_out(void)
     rgi_check(test.answered == MANY && test.handled == MANY);
 }
 
+static void
+who_is_larger_than_the_limit_waits_and_goes_alone(void)
+{
+    static struct lane_case test;
+    struct rgm_runtime_options limits = {.workers = 2, .lane_bytes = 100};
+    struct script root = {.started = ask_many, .test = &test};
+
+    memset(&test, 0, sizeof(test));
+    run(&limits, &root);
+    rgi_check(test.answered == MANY && test.handled == MANY);
+}
+
 /* Somebody waits although there is room for a small message. */
 static void
 ask_large_and_try_small(struct robot *self)
@@ -630,6 +642,7 @@ field_b19_only_the_offending_send_is_refused(void)
     X(lane, field_b23_a_full_lane_refuses_by_bytes)                            \
     X(lane, a_message_larger_than_the_limit_passes_alone)                      \
     X(lane, those_who_wait_go_first_in_first_out)                              \
+    X(lane, who_is_larger_than_the_limit_waits_and_goes_alone)                 \
     X(lane, nobody_is_let_past_those_who_wait)                                 \
     X(lane, what_is_answered_late_has_a_lane_of_its_own)                       \
     X(lane, a_forward_is_charged_nothing_and_credited_once)                    \

@@ -482,6 +482,29 @@ file_of_nothing(struct world *world, struct rgm_file *file)
     rgi_check(world_do(world, &import.operation) == 0);
 }
 
+/* It is read when the entry is submitted, by when whoever filled it in is gone. */
+static void
+field_b46_a_gathering_writes_header_is_the_records(void)
+{
+    const struct rgm_vector from[] = {{"ab", 2}, {"cd", 2}};
+    struct world world = {0};
+    struct rgm_write write;
+    struct pair pair;
+    uintptr_t header;
+    char memory[4];
+
+    shim_open(&world);
+    pair_open(&world, &pair);
+    rgm_stream_write_vectors(&write, &pair.near, from, 2);
+    rgi_check(world_do(&world, &write.operation) == 0);
+    header = (uintptr_t)shim.last[IORING_OP_SENDMSG].addr;
+    rgi_check(header >= (uintptr_t)&write &&
+              header + sizeof(struct msghdr) <= (uintptr_t)(&write + 1));
+    read_exactly(&world, &pair.far, memory, 4);
+    pair_close(&world, &pair);
+    world_close(&world);
+}
+
 static void
 vec_09_arrays_reach_the_entry_as_they_are(void)
 {
@@ -1063,6 +1086,7 @@ lack_of_memory_is_an_answer(void)
     X(ring_stream, urg_17_unready_socket_is_polled)                            \
     X(ring_stream, tmr_23_progress_after_the_deadline_is_no_further_entry)     \
     X(ring_stream, tmr_23_what_is_complete_wins)                               \
+    X(ring_stream, field_b46_a_gathering_writes_header_is_the_records)         \
     X(ring_stream, vec_09_arrays_reach_the_entry_as_they_are)                  \
     X(ring_stream, cancel_while_polling)                                       \
     X(ring_stream, field_b67_listener_survives)                                \
