@@ -580,11 +580,16 @@ bring_news(void *argument)
 {
     struct early *early = argument;
     struct rgm_guest guest;
-    struct note note;
+    struct note news, later;
 
     rgi_check(rgm_guest_open(early->runtime, &guest) == 0);
-    note_init(&note);
-    rgi_check(rgm_send(&guest, early->life.second, &note) == 0);
+    note_init(&news);
+    rgi_check(rgm_send(&guest, early->life.second, &news) == 0);
+    rgi_check(rgm_guest_wait(&guest) == 1);
+    /* What was sent for the news has reached the slot when this is handled. */
+    note_init(&later);
+    later.value = LOOK_AGAIN;
+    rgi_check(rgm_send(&guest, early->life.second, &later) == 0);
     rgm_guest_close(&guest);
     return NULL;
 }
