@@ -554,7 +554,8 @@ ask_special(struct rgm_actor *self, struct rgm_request *request,
     ask_go(self->worker, self, request, status);
 }
 
-/* What is out of line in this and the next saves no registers in the next. */
+/* To another worker: out of line, so that an ask of the own one saves no registers
+ * for it. */
 __attribute__((noinline)) static void
 ask_far(struct rgm_actor *self, struct rgm_request *request,
         rgm_answer_function *answer)
