@@ -10,6 +10,11 @@
  *    calls.
  * 3. Whoever listens clears "rung" first and reads the totals then, so a signal
  *    that finds it set is seen by him.
+ * 4. He lets the wanted signals in while he listens, and at no other time: the
+ *    program may block them everywhere else. Nothing is let in that has no
+ *    handler: it would do what it does by default. So who puts a disposition
+ *    back waits until the signal is kept out again, which is a matter of one
+ *    system call, since he rings.
  *
  * Totals only grow, and each subscription knows up to which it was told; so they
  * are independent of each other, and nothing has to be cleared.
@@ -21,8 +26,10 @@
 #include "actors/signals.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/ck.h"
@@ -132,52 +139,55 @@ rgi_ear_give(struct rgi_ear *ear)
     ear->taken = false;
 }
 
+/* The handler first: as soon as the signal is wanted, it may be let in. What the
+ * handler counts before that rings nobody, so whoever wants it looks at the total
+ * afterwards. */
 int
 rgi_ear_want(struct rgi_ear *ear, int number)
 {
-    int status;
+    int status = may_be_heard(number) ? 0 : -EINVAL;
 
-    if (!may_be_heard(number))
-        return -EINVAL;
+    if (status == 0 && interest[number] == 0)
+        status = handler_install(number);
+    if (status != 0)
+        return status;
+    interest[number]++;
     if (ear->interest[number]++ == 0) {
-        /* signal-wanted: publishes the bell. */
+        /* signal-wanted: publishes the bell, and the handler. */
         ck_pr_fence_release();
         ck_pr_or_64(&ear->wanted, bit_of(number));
     }
-    if (interest[number]++ > 0)
-        return 0;
-    status = handler_install(number);
-    if (status != 0) {
-        interest[number]--;
-        ear->interest[number]--;
-        ck_pr_and_64(&ear->wanted, ~bit_of(number));
-    }
-    return status;
+    return 0;
+}
+
+/* In a forked child nobody listens, whatever was let in when it was forked. */
+static void
+keep_out(struct rgi_ear *ear, int number)
+{
+    /* signal-open: either this sees that it is let in, or the listener sees that
+     * it is not wanted. */
+    ck_pr_and_64(&ear->wanted, ~bit_of(number));
+    ck_pr_fence_memory();
+    if (!(ck_pr_load_64(&ear->open) & bit_of(number)))
+        return;
+    rgi_ear_ring(ear);
+    while (ck_pr_load_64(&ear->open) & bit_of(number) &&
+           ck_pr_load_32(&ear->listener) == (uint32_t)getpid())
+        (void)sched_yield();
 }
 
 void
 rgi_ear_forget(struct rgi_ear *ear, int number)
 {
+    if (--ear->interest[number] == 0)
+        keep_out(ear, number);
     if (--interest[number] == 0)
         handler_remove(number);
-    if (--ear->interest[number] == 0)
-        ck_pr_and_64(&ear->wanted, ~bit_of(number));
 }
 
-void
-rgi_ear_await(struct rgi_ear *ear)
+static void
+let_in(uint64_t wanted)
 {
-    while (sem_wait(&ear->bell) != 0)
-        rgi_assert(errno == EINTR);
-    /* signal-rung: observes what those have done who found it set. */
-    (void)ck_pr_fas_32(&ear->rung, 0);
-    ck_pr_fence_acquire();
-}
-
-void
-rgi_ear_open(const struct rgi_ear *ear)
-{
-    uint64_t wanted = ck_pr_load_64(&ear->wanted);
     sigset_t closed;
 
     sigfillset(&closed);
@@ -185,6 +195,28 @@ rgi_ear_open(const struct rgi_ear *ear)
         if (wanted & bit_of(number))
             (void)sigdelset(&closed, number);
     pthread_sigmask(SIG_SETMASK, &closed, NULL);
+}
+
+void
+rgi_ear_await(struct rgi_ear *ear)
+{
+    uint64_t wanted;
+
+    ck_pr_store_32(&ear->listener, (uint32_t)getpid());
+    do {
+        wanted = ck_pr_load_64(&ear->wanted);
+        /* signal-open: as in keep_out. */
+        ck_pr_store_64(&ear->open, wanted);
+        ck_pr_fence_memory();
+    } while (ck_pr_load_64(&ear->wanted) != wanted);
+    let_in(wanted);
+    while (sem_wait(&ear->bell) != 0)
+        rgi_assert(errno == EINTR);
+    let_in(0);
+    ck_pr_store_64(&ear->open, 0);
+    /* signal-rung: observes what those have done who found it set. */
+    (void)ck_pr_fas_32(&ear->rung, 0);
+    ck_pr_fence_acquire();
 }
 
 uint32_t

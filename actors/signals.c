@@ -259,10 +259,9 @@ thread_run(void *argument)
     struct rgm_runtime *runtime = argument;
 
     signal_thread_of = runtime;
-    do {
-        rgi_ear_open(runtime->signals.ear);
+    do
         rgi_ear_await(runtime->signals.ear);
-    } while (tell_all(runtime));
+    while (tell_all(runtime));
     rgi_report_ended(runtime);
     return NULL;
 }

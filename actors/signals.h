@@ -27,6 +27,8 @@
 /* Of one runtime: what it wants to hear, and what wakes its thread. */
 struct rgi_ear {
     uint64_t wanted; /* signal-wanted: bit n - 1 */
+    uint64_t open;   /* signal-open: what its thread lets in */
+    uint32_t listener; /* the process whose thread does */
     uint32_t rung;   /* signal-rung: the bell is, or is about to be */
     bool taken;
     bool made; /* the bell is */
@@ -47,10 +49,9 @@ void rgi_ear_forget(struct rgi_ear *ear, int number);
 
 /* Wake the ear's thread. Thread: any, signal handlers included. */
 void rgi_ear_ring(struct rgi_ear *ear);
-/* Sleep until it is rung. */
+/* Let in what is wanted, and nothing else, and sleep until it is rung. Thread: the
+ * ear's, which has all signals blocked before and afterwards. */
 void rgi_ear_await(struct rgi_ear *ear);
-/* Let in what is wanted, and nothing else, on this thread. */
-void rgi_ear_open(const struct rgi_ear *ear);
 
 /* How often a signal has come while anybody wanted it; wraps. */
 uint32_t rgi_signal_total(int number);
