@@ -15,6 +15,7 @@
 
 #include "actors/runtime.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -85,6 +86,22 @@ make(const struct rgm_behaviour *behaviour)
     return dispatch;
 }
 
+/* Each entry has a type and a function, and no type has two. */
+static bool
+handlers_valid(const struct rgm_behaviour *behaviour)
+{
+    const struct rgm_handler *handlers = behaviour->handlers;
+
+    for (size_t i = 0; i < behaviour->handlers_count; i++) {
+        if (handlers[i].type == NULL || handlers[i].handle == NULL)
+            return false;
+        for (size_t before = 0; before < i; before++)
+            if (handlers[before].type == handlers[i].type)
+                return false;
+    }
+    return true;
+}
+
 static struct rgi_dispatch *
 list_find(struct rgi_dispatch *first, const struct rgm_behaviour *behaviour)
 {
@@ -109,9 +126,9 @@ list_add(struct rgm_runtime *runtime, struct rgi_dispatch *dispatch)
     }
 }
 
-static const struct rgi_dispatch *
-find_or_make(struct rgm_runtime *runtime,
-             const struct rgm_behaviour *behaviour)
+static int
+find_or_make(struct rgm_runtime *runtime, const struct rgm_behaviour *behaviour,
+             const struct rgi_dispatch **ret_dispatch)
 {
     struct rgi_dispatch *dispatch;
     void *first;
@@ -121,27 +138,31 @@ find_or_make(struct rgm_runtime *runtime,
     (void)ck_pr_cas_ptr_value(&runtime->dispatches, NULL, NULL, &first);
     ck_pr_fence_acquire();
     dispatch = list_find(first, behaviour);
-    if (dispatch != NULL)
-        return dispatch;
-    dispatch = make(behaviour);
-    if (dispatch != NULL)
+    if (dispatch == NULL) {
+        if (!handlers_valid(behaviour))
+            return -EINVAL;
+        dispatch = make(behaviour);
+        if (dispatch == NULL)
+            return -ENOMEM;
         list_add(runtime, dispatch);
-    return dispatch;
+    }
+    *ret_dispatch = dispatch;
+    return 0;
 }
 
-const struct rgi_dispatch *
+int
 rgi_dispatch_of(struct rgm_worker *worker,
-                const struct rgm_behaviour *behaviour)
+                const struct rgm_behaviour *behaviour,
+                const struct rgi_dispatch **ret_dispatch)
 {
     size_t place = ((uintptr_t)behaviour >> 4) % RGI_DISPATCH_CACHE;
-    struct rgi_dispatch *cached = worker->dispatch_cache[place];
+    const struct rgi_dispatch **cached = &worker->dispatch_cache[place];
+    int status = 0;
 
-    if (cached == NULL || cached->behaviour != behaviour) {
-        cached = (struct rgi_dispatch *)(uintptr_t)find_or_make(
-            worker->runtime, behaviour);
-        worker->dispatch_cache[place] = cached;
-    }
-    return cached;
+    if (*cached == NULL || (*cached)->behaviour != behaviour)
+        status = find_or_make(worker->runtime, behaviour, cached);
+    *ret_dispatch = *cached;
+    return status;
 }
 
 void

@@ -289,6 +289,10 @@ spawn_refused(struct robot *self)
     uint32_t slots = self->actor.worker->slots.last;
     struct rgm_address untouched = {7};
     struct rgm_behaviour small = counted_behaviour, loose = counted_behaviour;
+    struct rgm_behaviour twice = counted_behaviour, untyped = counted_behaviour;
+    const struct rgm_handler *any = counted_behaviour.handlers;
+    const struct rgm_handler handlers_twice[] = {any[0], any[0]};
+    const struct rgm_handler handler_untyped = {NULL, any[0].handle};
 
     life->value = -EDOM;
     for (uint32_t i = 0; i < 20; i++)
@@ -296,7 +300,13 @@ spawn_refused(struct robot *self)
                                &untouched) == -EDOM);
     rgi_check(self->actor.worker->slots.last <= slots + 1);
     small.size_bytes = sizeof(struct rgm_actor) - 1;
+    twice.handlers = handlers_twice;
+    twice.handlers_count = 2;
+    untyped.handlers = &handler_untyped;
+    untyped.handlers_count = 1;
     loose.handlers = NULL;
+    rgi_check(rgm_spawn(self, &twice, life, &untouched) == -EINVAL);
+    rgi_check(rgm_spawn(self, &untyped, life, &untouched) == -EINVAL);
     rgi_check(rgm_spawn(self, &small, life, &untouched) == -EINVAL);
     rgi_check(rgm_spawn(self, &loose, life, &untouched) == -EINVAL);
     rgi_check(rgm_spawn(self, NULL, life, &untouched) == -EINVAL);

@@ -56,9 +56,9 @@ rgi_actor_make(struct rgm_worker *maker, const struct rgm_behaviour *behaviour,
 
     if (!behaviour_valid(behaviour))
         return -EINVAL;
-    dispatch = rgi_dispatch_of(maker, behaviour);
-    if (dispatch == NULL)
-        return -ENOMEM;
+    status = rgi_dispatch_of(maker, behaviour, &dispatch);
+    if (status < 0)
+        return status;
     actor = rgi_slab_take(&maker->slab, rgi_actor_bytes(behaviour));
     if (actor == NULL)
         return -ENOMEM;

@@ -321,7 +321,7 @@ struct rgm_worker {
     uint32_t actors_count;
     struct rgi_slots slots;
     struct rgi_slab slab;
-    struct rgi_dispatch *dispatch_cache[RGI_DISPATCH_CACHE];
+    const struct rgi_dispatch *dispatch_cache[RGI_DISPATCH_CACHE];
 
     /* watch.c, end.c */
     struct rgi_watchers watchers;
@@ -733,9 +733,10 @@ rgi_actor_live(const struct rgm_worker *worker, struct rgm_address address)
 
 /* ---- dispatch.c ---- */
 
-/* The behaviour made ready, or NULL: no memory. */
-const struct rgi_dispatch *rgi_dispatch_of(struct rgm_worker *worker,
-                                           const struct rgm_behaviour *what);
+/* The behaviour made ready. Returns: 0, -EINVAL for its handlers, -ENOMEM. */
+int rgi_dispatch_of(struct rgm_worker *worker,
+                    const struct rgm_behaviour *behaviour,
+                    const struct rgi_dispatch **ret_dispatch);
 void rgi_dispatch_free_all(struct rgi_dispatch *first);
 
 /* ---- actor.c ---- */

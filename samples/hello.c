@@ -87,6 +87,8 @@ main(void)
 
     if (status == 0) {
         status = rgm_runtime_run(runtime, &root_behaviour, NULL);
+        if (status != 0)
+            fprintf(stderr, "run: %s\n", rgm_runtime_error(runtime));
         (void)rgm_runtime_destroy(runtime);
     }
     return status == 0 ? 0 : 1;

@@ -420,7 +420,8 @@ RGM_API int rgm_stop_address(struct rgm_actor *self,
  * call. A guest waits for the worker's word; "here" is for it the next in turn.
  *
  * Returns: 0 and *ret_address set
- *          -EINVAL  bad behaviour or worker number
+ *          -EINVAL  bad worker number or behaviour: a struct that is too small,
+ *                   a handler without a type or a function, a type twice
  *          -ENOMEM  no memory for the actor, or no slot for it
  *          -EAGAIN  no reserved slot of that worker at hand: try again in a
  *                   later turn
