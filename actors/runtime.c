@@ -841,6 +841,22 @@ root_spawn(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
     return 0;
 }
 
+/* runtime-outside: one who waits, or runs it, is inside; nobody frees under him. */
+static void
+await_begin(struct rgm_runtime *runtime)
+{
+    ck_pr_inc_32(&runtime->outside);
+    ck_pr_inc_32(&runtime->awaited);
+}
+
+static void
+await_over(struct rgm_runtime *runtime)
+{
+    ck_pr_dec_32(&runtime->awaited);
+    ck_pr_fence_release();
+    ck_pr_dec_32(&runtime->outside);
+}
+
 int
 rgi_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
                 const void *argument, struct rgm_message *watch)
@@ -854,6 +870,7 @@ rgi_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    await_begin(runtime); /* others may see the end before we do */
     status = start(runtime, 1);
     if (status == 0) {
         spawned = root_spawn(runtime, root, argument, watch);
@@ -863,6 +880,7 @@ rgi_runtime_run(struct rgm_runtime *runtime, const struct rgm_behaviour *root,
         status = rgm_runtime_wait(runtime);
         status = spawned != 0 ? spawned : status;
     }
+    await_over(runtime);
     if (pins)
         (void)sched_setaffinity(0, sizeof(cpus), &cpus);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -983,13 +1001,9 @@ rgi_runtime_await_end(struct rgm_runtime *runtime, uint64_t deadline_ns)
 {
     int status;
 
-    /* runtime-outside: one who waits is inside; nobody frees under him. */
-    ck_pr_inc_32(&runtime->outside);
-    ck_pr_inc_32(&runtime->awaited);
+    await_begin(runtime);
     status = await_end(runtime, deadline_ns);
-    ck_pr_dec_32(&runtime->awaited);
-    ck_pr_fence_release();
-    ck_pr_dec_32(&runtime->outside);
+    await_over(runtime);
     return status;
 }
 

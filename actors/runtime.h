@@ -105,7 +105,7 @@ struct rgm_runtime {
     uint64_t stop_ns;         /* runtime-stop: when; CLOCK_MONOTONIC */
     uint64_t linger_ns;       /* by the first that forces; goes with the push */
     uint32_t outside;        /* runtime-outside: threads inside a push */
-    uint32_t awaited;        /* runtime-outside: those of them that wait */
+    uint32_t awaited;        /* runtime-outside: of these, who waits or runs it */
     uint32_t spawn_turn;     /* runtime-spawn-turn */
     uint64_t guests_taken[RGM_GUESTS_MAX / 64]; /* runtime-guests */
     struct rgi_guest_home *guests[RGM_GUESTS_MAX]; /* by their taker */

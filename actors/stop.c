@@ -310,16 +310,6 @@ thread_detached(void *(*run)(void *), void *argument)
     return -error;
 }
 
-/* Somebody is in wait, or will be: the caller of run. Who pushes is not in its way:
- * it is freed when he has left. */
-static bool
-is_awaited(struct rgm_runtime *runtime)
-{
-    return ck_pr_load_32(&runtime->awaited) != 0 ||
-           (runtime->first_is_caller &&
-            ck_pr_load_32(&runtime->state) != RGI_RUNTIME_ENDED);
-}
-
 int
 rgm_runtime_drop(struct rgm_runtime *runtime)
 {
@@ -327,7 +317,8 @@ rgm_runtime_drop(struct rgm_runtime *runtime)
 
     if (status == 0)
         return 0;
-    if (rgi_guests_open(runtime) || is_awaited(runtime))
+    /* Who only pushes is not in its way: it is freed when he has left. */
+    if (rgi_guests_open(runtime) || ck_pr_load_32(&runtime->awaited) != 0)
         return -EBUSY;
     return thread_detached(see_to_its_end, runtime);
 }

@@ -671,6 +671,43 @@ shd_10_a_runtime_that_somebody_awaits_is_not_given_up(void)
     await_freed(1);
 }
 
+/* Whoever runs it has it until he returns: while it starts, and when all that he
+ * was for is over, and others may have seen the end. */
+static struct rgm_runtime *being_run;
+
+static int
+drop_in_open(const struct rgm_provider_options *options,
+             struct rgm_provider **ret_provider, char *why, size_t why_size)
+{
+    rgi_check(rgm_runtime_drop(being_run) == -EBUSY);
+    return fake_open(options, ret_provider, why, why_size);
+}
+
+static void
+look_in_close(struct rgm_provider *provider)
+{
+    if (fake_of(provider)->worker == 0)
+        rgi_check(ck_pr_load_32(&being_run->outside) != 0);
+    fake_close(provider);
+}
+
+static void
+shd_10_a_runtime_that_is_being_run_is_not_freed(void)
+{
+    static const struct rgm_provider_class class = {.name = "fake",
+                                                    .open = drop_in_open,
+                                                    .close = look_in_close,
+                                                    .kinds = FAKE_KINDS};
+    const struct rgm_runtime_options options = {.workers = 2,
+                                                .provider = &class};
+    const struct script root = {.started = drop_in_run};
+
+    fake_reset();
+    being_run = rig_make_with(&options);
+    rgi_check(rgm_runtime_run(being_run, &robot_behaviour, &root) == 0);
+    rig_destroy(being_run);
+}
+
 static void
 drop_in_bell(void *runtime)
 {
@@ -853,6 +890,7 @@ a_description_is_cut_and_ends(void)
     X(stop, shd_10_a_handler_gives_up_the_runtime_it_runs_in)                  \
     X(stop, shd_10_what_is_over_or_never_began_is_freed_at_once)               \
     X(stop, shd_10_a_runtime_that_somebody_awaits_is_not_given_up)             \
+    X(stop, shd_10_a_runtime_that_is_being_run_is_not_freed)                   \
     X(stop, shd_10_a_push_from_outside_keeps_nobody_from_giving_it_up)         \
     X(stop, a_runtime_that_never_started_is_over_at_once)                      \
     X(stop, force_before_the_start_ends_what_starts)                           \
