@@ -82,7 +82,8 @@ struct command {
     uint64_t hash; /* first: see RGM_SHARDED */
     struct bytes key;
     struct bytes value; /* to set; in the reply of REPLY_BYTES, REPLY_RAW */
-    int64_t number;     /* to add; the reply of REPLY_NUMBER */
+    int64_t number;     /* to add; the reply of REPLY_NUMBER; with REPLY_RAW: is
+                         * what follows said in RESP3? */
     int64_t ttl_ms;
     const char *text;     /* the reply of REPLY_TEXT, REPLY_ERROR */
     struct rgm_view view; /* keeps key and value; the reply of REPLY_VIEW */

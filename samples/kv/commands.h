@@ -32,6 +32,7 @@ struct plan {
     struct kv_worker *worker;
     const struct resp *resp; /* with a command found */
     uint64_t id;             /* of the connection */
+    bool resp3;              /* it speaks that; the command may change it */
     /* Made. The command or group is the caller's. */
     enum plan_kind kind;
     struct command *command;

@@ -60,6 +60,7 @@ make_reset(struct plan *plan, const struct verb *verb)
 {
     (void)verb;
     raw_text(plan, "+RESET\r\n");
+    plan->resp3 = false;
 }
 
 static bool
@@ -112,7 +113,7 @@ hello_options(struct plan *plan)
 void
 make_hello(struct plan *plan, const struct verb *verb)
 {
-    int64_t version = 2;
+    int64_t version = plan->resp3 ? 3 : 2;
 
     (void)verb;
     if (arguments_count(plan) > 1 &&
@@ -121,20 +122,21 @@ make_hello(struct plan *plan, const struct verb *verb)
                        "range\r\n");
         return;
     }
-    if (version != 2) {
+    if (version < 2 || version > 3) {
         raw_text(plan, "-NOPROTO unsupported protocol version\r\n");
         return;
     }
     if (!hello_options(plan))
         return;
+    plan->resp3 = version == 3;
     plan->raw_bytes = (size_t)snprintf(
         plan->raw, sizeof(plan->raw),
-        "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$%zu\r\n%s\r\n"
-        "$5\r\nproto\r\n:2\r\n$2\r\nid\r\n:%llu\r\n$4\r\nmode\r\n"
+        "%s\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$%zu\r\n%s\r\n"
+        "$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:%llu\r\n$4\r\nmode\r\n"
         "$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n"
         "$7\r\nmodules\r\n*0\r\n",
-        sizeof(INFO_REDIS_VERSION) - 1, INFO_REDIS_VERSION,
-        (unsigned long long)plan->id);
+        plan->resp3 ? "%7" : "*14", sizeof(INFO_REDIS_VERSION) - 1,
+        INFO_REDIS_VERSION, (int)version, (unsigned long long)plan->id);
     plan->kind = PLAN_RAW;
 }
 
@@ -148,7 +150,7 @@ make_client(struct plan *plan, const struct verb *verb)
     if (bytes_is(what, "id") && count == 2)
         raw_number(plan, plan->id);
     else if (bytes_is(what, "getname") && count == 2)
-        raw_text(plan, "$-1\r\n");
+        raw_text(plan, plan->resp3 ? "_\r\n" : "$-1\r\n");
     else if (bytes_is(what, "setname") && count == 3 &&
              !is_plain_name(argument(plan, 2)))
         raw_bad_name(plan);
@@ -197,7 +199,7 @@ found_add(struct plan *plan, struct found *found, const char *name,
                                       sizeof(found->text) - found->length,
                                       "$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
                                       strlen(name), name, strlen(value), value);
-    found->count += 2;
+    found->count++;
 }
 
 static void
@@ -210,8 +212,12 @@ make_config_get(struct plan *plan)
         found_add(plan, &found, settings[at].name, settings[at].value);
     snprintf(workers, sizeof(workers), "%u", plan->worker->owners_count);
     found_add(plan, &found, "workers", workers);
-    plan->raw_bytes = (size_t)snprintf(plan->raw, sizeof(plan->raw),
-                                       "*%d\r\n%s", found.count, found.text);
+    plan->raw_bytes =
+        plan->resp3
+            ? (size_t)snprintf(plan->raw, sizeof(plan->raw), "%%%d\r\n%s",
+                               found.count, found.text)
+            : (size_t)snprintf(plan->raw, sizeof(plan->raw), "*%d\r\n%s",
+                               2 * found.count, found.text);
     plan->kind = PLAN_RAW;
 }
 
@@ -262,9 +268,11 @@ void
 make_command(struct plan *plan, const struct verb *verb)
 {
     (void)verb;
-    if (arguments_count(plan) == 1 || bytes_is(argument(plan, 1), "docs") ||
-        bytes_is(argument(plan, 1), "info") ||
-        bytes_is(argument(plan, 1), "list"))
+    if (arguments_count(plan) > 1 && bytes_is(argument(plan, 1), "docs"))
+        raw_text(plan, plan->resp3 ? "%0\r\n" : "*0\r\n");
+    else if (arguments_count(plan) == 1 ||
+             bytes_is(argument(plan, 1), "info") ||
+             bytes_is(argument(plan, 1), "list"))
         raw_text(plan, "*0\r\n");
     else if (bytes_is(argument(plan, 1), "count") && arguments_count(plan) > 2)
         raw_bad_arity(plan, "command|count");

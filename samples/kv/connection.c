@@ -87,6 +87,7 @@ struct connection {
     bool leaving;      /* its worker goes */
     bool recalled;     /* the write has been asked to stop */
     bool told;         /* to stop, while it was arriving */
+    bool resp3;        /* what is parsed next is answered in it */
     union {            /* one at a time */
         struct rgm_read read;
         struct rgm_read_pooled pooled;
@@ -141,6 +142,7 @@ take_over(struct connection *self, struct handover *handover)
     self->output = other->output;
     other->output = (struct output){0};
     self->id = other->id;
+    self->resp3 = other->resp3;
     self->input_pooled = other->input_pooled;
     self->phase = PHASE_ARRIVING;
     self->operating = true;
@@ -215,6 +217,7 @@ answer_raw(struct connection *self, const char *bytes, size_t length)
     struct command *command;
 
     if (self->order.count == 0) {
+        self->output.resp3 = self->resp3;
         output_add(&self->output, self->worker, bytes, length);
         return;
     }
@@ -224,6 +227,7 @@ answer_raw(struct connection *self, const char *bytes, size_t length)
         return;
     }
     memcpy(command->bytes, bytes, length);
+    command->number = self->resp3;
     command->reply = REPLY_RAW;
     command->value = (struct bytes){command->bytes, length};
     rgm_answered_in(self, &self->order, command, 0,
@@ -318,8 +322,10 @@ start_command(struct connection *self)
     plan.worker = self->worker;
     plan.resp = &self->resp;
     plan.id = self->id;
+    plan.resp3 = self->resp3;
     self->worker->commands_total++;
     plan_make(&plan);
+    self->resp3 = plan.resp3;
     switch (plan.kind) {
     case PLAN_COMMAND:
         ask_command(self, plan.command);

@@ -115,6 +115,10 @@ class Client:
             return data[:-2]
         if kind == b"*":
             return [self.reply() for _ in range(int(rest))]
+        if line == b"_":
+            return None
+        if kind == b"%":
+            return {self.reply(): self.reply() for _ in range(int(rest))}
         raise Mismatch("not a reply: %r" % line)
 
     def ask(self, *words):
@@ -234,7 +238,7 @@ SELECT 2147483648|SELECT -2147483649|SELECT -1|SELECT 9223372036854775808
 CONFIG RESETSTAT|CONFIG RESETSTAT x|COMMAND COUNT x|HELLO x|HELLO 9 x
 HELLO 2 x|HELLO 2 AUTH a|HELLO 2 AUTH a b|HELLO 2 AUTH a b x
 HELLO 2 SETNAME|HELLO 2 SETNAME a x|HELLO 2 AUTH default b SETNAME
-HELLO 2 SETNAME a AUTH b c
+HELLO 2 SETNAME a AUTH b c|HELLO 1|HELLO 4|HELLO 3 x|COMMAND DOCS nonsense
 """.replace("\n", "|").split("|") if line]
 
 
@@ -263,40 +267,80 @@ def same(ours, theirs, name):
     return all(numbers) and abs(int(numbers[0][1]) - int(numbers[1][1])) <= 1
 
 
-def both(ours, redis, data, name):
+# The end of the answer to HELLO, which has the number of the connection in it.
+HELLO_ENDS = b"$7\r\nmodules\r\n*0\r\n"
+
+
+def both(ours, redis, data, name, resp3=False):
     """What each answers to these bytes and a half-close."""
     answers = []
     for server in (ours, redis):
         client = server.client()
-        client.send(data)
+        client.send(encode("HELLO", "3") * resp3 + data)
         try:
             client.socket.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # closed already, as after a protocol error
-        answers.append(client.all_until_close())
+        answer = client.all_until_close()
+        if resp3:
+            hello, answer = answer.split(HELLO_ENDS, 1)
+            check(hello.startswith(b"%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n") and
+                  b"$5\r\nproto\r\n:3\r\n" in hello, hello)
+        answers.append(answer)
         client.close()
     check(same(*answers, name), name, "ours", answers[0], "redis", answers[1])
 
 
 @case
 def the_same_answers_as_redis(server):
+    return same_answers(server, False)
+
+
+@case
+def the_same_answers_as_redis_in_resp3(server):
+    return same_answers(server, True)
+
+
+def same_answers(server, resp3):
     redis = redis_server()
     if redis is None:
         return "no redis-server here"
     try:
         server.client().ask("FLUSHALL")
         for words in SAME:
-            both(server, redis, encode(*words), words)
+            both(server, redis, encode(*words), words, resp3)
         long = [b"F" * 200, b"x" * 300, b"y"]
         for words in ([b""], long, [b"foo\r\nbar", b"a\nb"], [b"GET", b""],
                       [b"SET", b"k\0k", b"v\0\r\nv"], [b"GET", b"k\0k"],
                       [b"CONFIG", b"Z" * 200], [b"EXPIRE", b"k", b"1", b"x\n\r"],
                       [b"HELLO", b"2", b"SETNAME", b"a b"],
                       [b"CLIENT", b"SETNAME", b"a b"]):
-            both(server, redis, encode(*words), words)
+            both(server, redis, encode(*words), words, resp3)
     finally:
         redis.stop()
     return "%d commands" % len(SAME)
+
+
+@case
+def a_change_of_protocol_is_in_its_turn(server):
+    """What was sent before HELLO is answered as before, what comes behind it in
+    the new one, in one pipeline and wherever the keys are."""
+    gets = b"".join(encode("GET", "none%d" % i) for i in range(20))
+    both_ways = gets + encode("HELLO", "3") + gets + encode("RESET") + gets
+    client = server.client()
+    client.send(both_ways + encode("QUIT"))
+    answer = client.all_until_close()
+    hello = re.search(rb"%7\r\n.*" + re.escape(HELLO_ENDS), answer, re.S).group(0)
+    check(answer == b"$-1\r\n" * 20 + hello + b"_\r\n" * 20 + b"+RESET\r\n" +
+          b"$-1\r\n" * 20 + b"+OK\r\n", answer)
+    client.close()
+    client = server.client()
+    client.send(encode("HELLO", "3") + encode("INFO", "server") + encode("QUIT"))
+    answer = client.all_until_close().split(HELLO_ENDS, 1)[1]
+    length, text = re.fullmatch(rb"=(\d+)\r\n(txt:.*)\r\n\+OK\r\n", answer,
+                                re.S).groups()
+    check(int(length) == len(text), answer)
+    client.close()
 
 
 PROTOCOL = [
@@ -835,6 +879,25 @@ def what_is_counted_outlives_workers(server):
     while (now := counted(client))[0] > 1:
         pass
     check(all(a >= b for a, b in zip(now[1:], then[1:])), then, now)
+    check(client.ask("CONFIG", "SET", "workers", int(before)) == "OK")
+    client.close()
+
+
+@case
+def a_connection_that_moves_keeps_its_protocol(server):
+    client = server.client()
+    _, before = client.ask("CONFIG", "GET", "workers")
+    check(client.ask("CONFIG", "SET", "workers", 4) == "OK")
+    others = [server.client() for _ in range(32)]
+    for other in others:
+        check(other.ask("HELLO", 3)[b"proto"] == 3)
+    check(client.ask("CONFIG", "SET", "workers", 1) == "OK")
+    while counted(client)[0] > 1:
+        pass
+    for other in others:
+        other.send(encode("GET", "none") + encode("HELLO") + encode("GET", "none"))
+        check(other.line() == b"_" and other.reply()[b"proto"] == 3 and
+              other.line() == b"_")
     check(client.ask("CONFIG", "SET", "workers", int(before)) == "OK")
     client.close()
 

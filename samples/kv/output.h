@@ -28,6 +28,7 @@ struct output {
     size_t filling_bytes;
     size_t flying_bytes;
     bool failed; /* no memory: something is missing */
+    bool resp3;  /* what is added next is said in it */
 };
 
 /* Everything that is in it and not out. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * reply.c - how is an answer said in RESP2?
+ * reply.c - how is an answer said in RESP2, or RESP3?
+ *
+ * They differ in what is not there, and in INFO. A connection that changes from one
+ * to the other does so with the answer that says so.
  */
 
 #include <errno.h>
@@ -59,7 +62,7 @@ add_line(struct output *output, struct kv_worker *worker, char type,
 static void
 add_nil(struct output *output, struct kv_worker *worker)
 {
-    add_literal(output, worker, "$-1\r\n");
+    add_literal(output, worker, output->resp3 ? "_\r\n" : "$-1\r\n");
 }
 
 void
@@ -137,6 +140,7 @@ reply_command(struct output *output, struct kv_worker *worker,
         command->view = (struct rgm_view){NULL, 0, NULL};
         break;
     case REPLY_RAW:
+        output->resp3 = command->number != 0;
         output_add(output, worker, command->value.data,
                    command->value.length_bytes);
         break;
@@ -168,7 +172,14 @@ reply_info(struct output *output, struct kv_worker *worker, struct group *group,
 
     bytes.length_bytes = info_write(worker, now_ns, group->sums, group->flags,
                                     text, sizeof(text));
-    reply_bulk(output, worker, bytes);
+    if (!output->resp3) {
+        reply_bulk(output, worker, bytes);
+        return;
+    }
+    add_head(output, worker, '=', (int64_t)bytes.length_bytes + 4);
+    add_literal(output, worker, "txt:");
+    output_add(output, worker, bytes.data, bytes.length_bytes);
+    add_literal(output, worker, "\r\n");
 }
 
 void
