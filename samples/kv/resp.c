@@ -4,7 +4,9 @@
  * resp.c - which command do these bytes say?
  *
  * 1. resp_next() looks at the command from its first byte: in the piece that
- *    was fed, or in the tail when an earlier piece ended inside of it.
+ *    was fed, or in the tail when an earlier piece ended inside of it. Most lie
+ *    whole in one piece: all_at_once() finds those in one go, and leaves
+ *    everything else to the steps.
  * 2. step() goes through its elements and remembers how far it came, in bytes
  *    from the command's beginning. So nothing is looked at twice, and nothing
  *    needs to be told when the command moves from the piece to the tail.
@@ -300,6 +302,71 @@ step(struct resp *resp, const char *base, size_t available)
     return result;
 }
 
+/* -------------------------------------------------------------- all at once */
+
+/* What the digits of "*3" or "$128" may be here; longer ones take the steps. */
+#define QUICK_DIGITS_MAX 4
+
+/* Read `first`, a number without leading zeros, CR and a byte that may be anything,
+ * and move *at behind them. Returns false for all else, and what is cut. */
+static inline bool
+quick_number(const char **at, const char *end, char first, uint32_t *ret_number)
+{
+    const char *byte = *at;
+    const char *stop;
+    uint32_t digit;
+    uint32_t number;
+
+    if (end - byte < 1 + QUICK_DIGITS_MAX + 2 || *byte++ != first)
+        return false;
+    stop = byte + QUICK_DIGITS_MAX;
+    number = (unsigned char)*byte++ - (uint32_t)'0';
+    if (number > 9 || (number == 0 && *byte != '\r'))
+        return false;
+    while (byte < stop && (digit = (unsigned char)*byte - (uint32_t)'0') <= 9) {
+        number = number * 10 + digit;
+        byte++;
+    }
+    if (*byte != '\r')
+        return false;
+    *at = byte + 2;
+    *ret_number = number;
+    return true;
+}
+
+/*
+ * A short command that lies whole in these bytes is found in one go, and the
+ * state is as after its last step. Returns false, and nothing has changed, for
+ * anything else, also for what is an error: the steps say which.
+ */
+static bool
+all_at_once(struct resp *resp, const char *base, size_t available)
+{
+    const char *at = base;
+    const char *end = base + available;
+    uint32_t count;
+
+    if (resp->state != RESP_AT_START || !quick_number(&at, end, '*', &count) ||
+        count == 0 || count > RESP_FEW)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct resp_span *span = &resp->spans[i];
+        uint32_t size;
+
+        if (!quick_number(&at, end, '$', &size) || size > resp->bulk_max ||
+            (size_t)(end - at) < (size_t)size + 2)
+            return false;
+        span->at = (uint32_t)(at - base);
+        span->length_bytes = size;
+        at += size + 2;
+    }
+    resp->arguments_count = count;
+    resp->scanned = (uint32_t)(at - base);
+    resp->searched = resp->scanned;
+    resp->state = RESP_FOUND;
+    return true;
+}
+
 /* ------------------------------------------------------------------ the tail */
 
 static bool
@@ -541,13 +608,17 @@ static enum resp_result
 next_in_piece(struct resp *resp)
 {
     const char *base = (const char *)resp->input.data + resp->input_at;
-    enum resp_result result;
+    enum resp_result result = RESP_COMMAND;
+    size_t available;
 
     if (resp_hungry(resp))
         return cut(resp);
-    result = step(resp, base, resp->input.length_bytes - resp->input_at);
-    if (result == RESP_MORE)
-        return cut(resp);
+    available = resp->input.length_bytes - resp->input_at;
+    if (!all_at_once(resp, base, available)) {
+        result = step(resp, base, available);
+        if (result == RESP_MORE)
+            return cut(resp);
+    }
     resp->base = base;
     return result;
 }

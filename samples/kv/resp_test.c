@@ -69,6 +69,48 @@ nothing_is_no_command(void)
     EXPECT("*0\r\n*-1\r\n\r\n\n   \r\nPING\r\n", "[4]PING;");
 }
 
+/* A command that lies whole in its piece is found in one go, if its numbers are
+ * short and it has few arguments: what is just not so is found all the same, and what
+ * only looks so is the error it is. */
+static void
+short_commands_and_what_is_none(void)
+{
+    EXPECT("*1\r\n$0\r\n\r\n*1\r\n$10\r\n0123456789\r\n",
+           "[0];[10]0123456789;");
+    EXPECT("*4\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n",
+           "[1]a[1]b[1]c[1]d;");
+    EXPECT("*5\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n$1\r\ne\r\n",
+           "[1]a[1]b[1]c[1]d[1]e;");
+    EXPECT("*1\r\n$05\r\nabcde\r\n",
+           "!ERR Protocol error: invalid bulk length");
+    EXPECT("*1\r\n$00\r\n\r\n\r\n", "!ERR Protocol error: invalid bulk length");
+    EXPECT("*1\r\n$1x\r\na\r\n", "!ERR Protocol error: invalid bulk length");
+    EXPECT("*1\r\n$:\r\n0123456789\r\n",
+           "!ERR Protocol error: invalid bulk length");
+    EXPECT("*1\r\n$10000\r\nabcd\r\n",
+           "!ERR Protocol error: invalid bulk length");
+    EXPECT("*1\r\n:1\r\na\r\n", "!ERR Protocol error: expected '$', got ':'");
+}
+
+/* The limit is the same for what lies whole in its piece. */
+static void
+a_whole_bulk_has_a_limit(void)
+{
+    char text[BULK_MAX + 32];
+    struct findings found;
+    int length;
+
+    memset(text, 'x', sizeof(text));
+    length = snprintf(text, sizeof(text), "*1\r\n$%d\r\n", BULK_MAX);
+    text[length] = 'x';
+    found = findings_of(text, (size_t)length + BULK_MAX + 2, NULL, 0, BULK_MAX);
+    rgi_check(found.length == BULK_MAX + strlen("[1000];"));
+    free(found.text);
+    length = snprintf(text, sizeof(text), "*1\r\n$%d\r\n", BULK_MAX + 1);
+    expect(text, (size_t)length + BULK_MAX + 3, NULL, 0,
+           "!ERR Protocol error: invalid bulk length");
+}
+
 static void
 inline_commands(void)
 {
@@ -283,6 +325,8 @@ numbers_are_strict(void)
     X(resp, arrays_of_bulk_strings)                                            \
     X(resp, line_ends_are_counted_not_read)                                    \
     X(resp, nothing_is_no_command)                                             \
+    X(resp, short_commands_and_what_is_none)                                   \
+    X(resp, a_whole_bulk_has_a_limit)                                          \
     X(resp, inline_commands)                                                   \
     X(resp, errors_have_redis_texts)                                           \
     X(resp, an_error_is_the_end)                                               \
