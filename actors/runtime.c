@@ -631,7 +631,7 @@ provider_choose(struct rgm_runtime *runtime)
 {
     struct rgm_provider_options options;
     struct rgm_provider *probe;
-    char why[100] = "";
+    char why[sizeof(runtime->error_text) - sizeof("no ring: ")] = "";
     int status;
 
     runtime->provider = runtime->options.provider;

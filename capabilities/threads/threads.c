@@ -316,7 +316,7 @@ threads_open(const struct rgm_provider_options *options,
     status = rgi_jobs_open(&threads->jobs, count);
     if (status < 0) {
         rgi_free(threads);
-        return open_fail(status, "cannot start threads", why, why_size);
+        return open_fail(status, "cannot be started", why, why_size);
     }
     snprintf(threads->mode, sizeof(threads->mode),
              "threads: %u for attempts, retried every %u ms", (unsigned)count,
