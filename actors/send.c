@@ -55,28 +55,29 @@ rgm_init(const struct rgm_message_type *type, void *record)
     (void)header_init(type, record, type->size_bytes);
 }
 
-/* The blocks of small types are cleared line by line: that many in place. */
+/* The blocks of small types are cleared line by line: that many in place. What is
+ * behind the end of the type is in the block, too, and undefined. */
 #define CLEAR_LINES_MAX 4u
+_Static_assert(offsetof(struct rgm_request, answer) == RGI_SLAB_STEP,
+               "what must be zero begins with a line");
 
 static inline void
-clear_lines(char *block, size_t size_bytes)
+clear_lines(char *from, size_t size_bytes)
 {
-    for (char *line = block; line < block + size_bytes; line += RGI_SLAB_STEP)
+    for (char *line = from; line < from + size_bytes; line += RGI_SLAB_STEP)
         memset(line, 0, RGI_SLAB_STEP);
 }
 
-/* From `bare` on; what is behind the end is in the block, too, and undefined. */
 static inline void
-clear(char *block, size_t bare, size_t size_bytes)
+clear(char *from, size_t size_bytes)
 {
-    if (bare != 0 || size_bytes > CLEAR_LINES_MAX * RGI_SLAB_STEP) {
-        memset(block + bare, 0, size_bytes - bare);
-        return;
-    }
-    clear_lines(block, size_bytes);
+    if (size_bytes > CLEAR_LINES_MAX * RGI_SLAB_STEP)
+        memset(from, 0, size_bytes);
+    else
+        clear_lines(from, size_bytes);
 }
 
-/* A request, something long, the last of its size, or by a guest. */
+/* Something long, the last of its size, or by a guest. */
 __attribute__((noinline)) static void *
 take_other(struct rgm_worker *worker, const struct rgm_message_type *type,
            size_t trailing_bytes)
@@ -91,27 +92,28 @@ take_other(struct rgm_worker *worker, const struct rgm_message_type *type,
     record = rgi_slab_take(&worker->slab, size_bytes);
     if (record == NULL)
         return NULL;
-    clear(record, bare, type->size_bytes);
+    clear(record + bare, type->size_bytes - bare);
     header_init(type, record, (uint32_t)size_bytes)->flags = RGI_MESSAGE_TAKEN;
     return record;
 }
 
-/* A small one-way message of one's own worker is made without a call. */
+/* What has a size class, of one's own worker, is made without a call. */
 void *
 rgm_take(struct rgm_actor *self, const struct rgm_message_type *type,
          size_t trailing_bytes)
 {
-    const size_t small_bytes = (size_t)CLEAR_LINES_MAX * RGI_SLAB_STEP;
+    const size_t most_bytes = (size_t)RGI_SLAB_CLASSES * RGI_SLAB_STEP;
     struct rgm_worker *worker = self->worker;
+    size_t bare = bare_bytes(type);
     char *record;
 
-    if (rgi_current != worker || type->kind != RGM_KIND_MESSAGE ||
-        trailing_bytes > small_bytes ||
-        type->size_bytes + trailing_bytes > small_bytes ||
+    if (rgi_current != worker || trailing_bytes > most_bytes ||
+        type->size_bytes + trailing_bytes > most_bytes ||
+        type->size_bytes - bare > CLEAR_LINES_MAX * RGI_SLAB_STEP ||
         (record = rgi_slab_take_small(
              &worker->slab, type->size_bytes + trailing_bytes)) == NULL)
         return take_other(worker, type, trailing_bytes);
-    clear_lines(record, type->size_bytes);
+    clear_lines(record + bare, type->size_bytes - bare);
     header_init(type, record, (uint32_t)(type->size_bytes + trailing_bytes))
         ->flags = RGI_MESSAGE_TAKEN;
     return record;
@@ -706,9 +708,9 @@ order_append(struct rgm_order *order, struct rgm_request *request)
     order->count++;
 }
 
-void
-rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
-                   struct rgm_request *request, rgm_answer_function *answer)
+__attribute__((noinline)) static void
+ask_special_in(struct rgm_actor *self, struct rgm_order *order,
+               struct rgm_request *request, rgm_answer_function *answer)
 {
     bool full = rgm_order_full(order);
     int status = ask_begin(self, request, answer);
@@ -718,6 +720,26 @@ rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
         rgi_request_fail(self->worker, request, -ENOBUFS);
     else
         ask_go(self->worker, self, request, status);
+}
+
+void
+rgm_ask_request_in(struct rgm_actor *self, struct rgm_order *order,
+                   struct rgm_request *request, rgm_answer_function *answer)
+{
+    struct rgm_worker *worker = self->worker;
+    uint32_t destination = rgm_address_worker(request->message.to);
+
+    check_at_home(request);
+    if (__builtin_expect(!is_plain(worker, self, request, destination), 0) ||
+        __builtin_expect(rgm_order_full(order), 0)) {
+        ask_special_in(self, order, request, answer);
+        return;
+    }
+    ask_leave(worker, self, request, destination);
+    scope_join(self, request, answer, &self->scope);
+    order_append(order, request);
+    if (rgi_lane_enter(worker, &request->message, destination))
+        rgi_post(worker, &request->message, destination);
 }
 
 void
