@@ -135,6 +135,8 @@ climb_down(const struct rgi_ring_options *options, struct rgi_ring *ring,
         options->entries != 0 ? options->entries : RGI_RING_ENTRIES;
     int fd = -EINVAL;
 
+    if (entries > RGI_RING_ENTRIES_MOST)
+        entries = RGI_RING_ENTRIES_MOST; /* completions are counted in 32 bits */
     for (int mode = 0; fd == -EINVAL && mode < RGI_RING_MODES; mode++) {
         if (!rung_is_wanted(options, (enum rgi_ring_mode)mode))
             continue;

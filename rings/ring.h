@@ -59,10 +59,11 @@ enum rgi_ring_mode {
 
 #define RGI_RING_ENTRIES 256      /* with its completions about 36 KiB */
 #define RGI_RING_ENTRIES_LEAST 64 /* what lack of memory may bring it down to */
+#define RGI_RING_ENTRIES_MOST 32768 /* as many as the kernel makes */
 #define RGI_RING_COMPLETIONS_PER_ENTRY 4
 
 struct rgi_ring_options {
-    uint32_t entries; /* 0: RGI_RING_ENTRIES; a power of two */
+    uint32_t entries; /* 0: RGI_RING_ENTRIES; a power of two; more: _MOST */
     bool strict;      /* refuse everything below RGI_RING_DEFER */
     const char *mode; /* "defer", "coop", "plain": that one only; NULL: any */
     bool sleeps_outside; /* in poll(2), and never in the ring; see outside.c */

@@ -268,6 +268,27 @@ lack_of_memory_waits_then_halves(void)
     fake.refuse_above = 0;
 }
 
+/* So many that their completions would be none: nothing of it is this kernel's
+ * fault. */
+static void
+more_entries_than_there_can_be_are_as_many_as_can_be(void)
+{
+    static const uint32_t counts[] = {32769, UINT32_C(1) << 30,
+                                      UINT32_C(1) << 31, UINT32_MAX};
+    struct rgi_ring_options options = {.entries = 0};
+    struct rgi_ring ring;
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        options.entries = counts[i];
+        fake.refuse_above = 64;
+        rgi_check(try_open(&ring, &options) == 0);
+        rgi_check(ring.uring.sq.ring_entries == 64);
+        rgi_check(ring.uring.cq.ring_entries == 256);
+        rgi_ring_close(&ring);
+    }
+    fake.refuse_above = 0;
+}
+
 static void
 default_ring_is_small(void)
 {
@@ -842,6 +863,7 @@ field_b13_first_sleep_of_a_ring(void)
     X(rings, mode_can_be_forced)                                               \
     X(rings, refusals_say_what_to_do)                                          \
     X(rings, lack_of_memory_waits_then_halves)                                 \
+    X(rings, more_entries_than_there_can_be_are_as_many_as_can_be)             \
     X(rings, default_ring_is_small)                                            \
     X(rings, urg_15_identities)                                                \
     X(rings, entries_are_clean_and_named)                                      \

@@ -231,7 +231,8 @@ struct rgm_provider {
 struct rgm_provider_options {
     int bell;              /* eventfd of the worker's slot; not the provider's */
     uint32_t worker;       /* its number, 0 .. 63 */
-    uint32_t entries;      /* submission entries, power of two; 0: default */
+    uint32_t entries;      /* submission entries, power of two; 0: default
+                            * (256), up to 32,768 */
     uint32_t in_flight_max; /* operations in the kernel at once; 0: default */
     uint32_t pool_slots_max; /* pool slots lent to the ring at once; 0: default */
     uint32_t fixed_files_max; /* files and sockets in a ring's table; 0: default
