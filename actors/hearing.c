@@ -75,17 +75,20 @@ heard(int number)
 
 /* ---- dispositions ---- */
 
-/* What says that the program is broken would come again at once, for ever. */
-static bool
-may_be_heard(int number)
+/* What says that the program is broken would come again at once, for ever. Of those
+ * that are its own the C library says nothing. */
+bool
+rgi_may_be_heard(int number)
 {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,
-                                 SIGTRAP, SIGSYS, SIGABRT};
+    static const int never[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL, SIGTRAP,
+                                SIGSYS,  SIGABRT, SIGKILL, SIGSTOP};
+    struct sigaction now;
 
-    if (number < 1 || number > RGI_SIGNALS_MAX || number > SIGRTMAX)
+    if (number < 1 || number > RGI_SIGNALS_MAX ||
+        sigaction(number, NULL, &now) != 0)
         return false;
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-        if (number == faults[i])
+    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+        if (number == never[i])
             return false;
     return true;
 }
@@ -145,12 +148,8 @@ rgi_ear_give(struct rgi_ear *ear)
 int
 rgi_ear_want(struct rgi_ear *ear, int number)
 {
-    int status = may_be_heard(number) ? 0 : -EINVAL;
-
-    if (status == 0 && interest[number] == 0)
-        status = handler_install(number);
-    if (status != 0)
-        return status;
+    if (interest[number] == 0 && handler_install(number) != 0)
+        return -EINVAL;
     interest[number]++;
     if (ear->interest[number]++ == 0) {
         /* signal-wanted: publishes the bell, and the handler. */

@@ -385,8 +385,8 @@ subscription_add(const struct subscription *draft,
     struct subscription *subscription;
     int status;
 
-    if (draft->number < 1 || draft->number > RGI_SIGNALS_MAX)
-        return -EINVAL;
+    if (!rgi_may_be_heard(draft->number))
+        return -EINVAL; /* before anything is opened for it */
     if (rgi_baton != NULL)
         return -ENOTSUP;
     subscription = rgi_alloc(sizeof(*subscription));

@@ -17,6 +17,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 
 #include <ringmail/signal.h>
 
@@ -42,6 +43,8 @@ struct rgi_ear {
 struct rgi_ear *rgi_ear_take(void);
 void rgi_ear_give(struct rgi_ear *ear);
 
+/* Whether it is a signal, and one that may be wanted. Thread: any. */
+bool rgi_may_be_heard(int number);
 /* From here on, until as many times forgotten, the ear is rung. Returns: 0 or
  * -EINVAL. */
 int rgi_ear_want(struct rgi_ear *ear, int number);

@@ -278,3 +278,24 @@ APART(signals_have_ears_for_so_many_runtimes)
     for (uint32_t i = 0; i <= last; i++)
         rgm_signal_drop(&guards[i]);
 }
+
+/* Whoever names what cannot be caught has not subscribed: so many and one more do,
+ * and there is an ear left. */
+APART(sig_01_who_is_refused_takes_no_ear)
+{
+    struct rgm_signal_guard guard = {NULL};
+    struct rgm_runtime *runtimes[RGM_SIGNAL_RUNTIMES_MAX + 1];
+    const uint32_t last = RGM_SIGNAL_RUNTIMES_MAX;
+
+    stage->options.workers = 1;
+    stage->options.workers_max = 1;
+    for (uint32_t i = 0; i <= last; i++) {
+        rgi_check(rgm_runtime_create(&stage->options, &runtimes[i]) == 0);
+        rgi_check(rgm_signal_stop(runtimes[i], SIGKILL, &guard) == -EINVAL);
+        rgi_check(rgm_signal_stop(runtimes[i], 32, &guard) == -EINVAL);
+    }
+    rgi_check(rgm_signal_stop(runtimes[last], SIGUSR1, &guard) == 0);
+    rgm_signal_drop(&guard);
+    for (uint32_t i = 0; i <= last; i++)
+        rgi_check(rgm_runtime_destroy(runtimes[i]) == 0);
+}

@@ -8,6 +8,7 @@
 #include "conformance/harness.h"
 
 #define SIGNAL_LIVE_CASES(X, suite)                                            \
+    X(suite, sig_01_who_is_refused_takes_no_ear)                               \
     X(suite, sig_02_who_has_subscribed_is_told)                                \
     X(suite, sig_02_callbacks_run_in_ordinary_code)                            \
     X(suite, sig_03_drop_from_inside_the_callback)                             \
