@@ -105,6 +105,37 @@ a_provider_may_fail_in_its_sleep(void)
     rgi_check(failure.stopped == 1);
 }
 
+/* Whoever looks until there is something to read waits for nothing else. */
+static void *
+read_why(void *runtime)
+{
+    const char *why;
+
+    while ((why = rgm_runtime_error(runtime))[0] == '\0')
+        sched_yield();
+    rgi_check(strstr(why, "fake") != NULL);
+    return NULL;
+}
+
+static void
+why_it_has_failed_may_be_read_by_anybody(void)
+{
+    static const struct script failing = {.started = fail_mine};
+    struct rgm_runtime *runtime;
+    struct rgm_address address;
+    pthread_t reader;
+
+    fake_reset();
+    runtime = rig_make(1);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    rgi_check(pthread_create(&reader, NULL, read_why, runtime) == 0);
+    rgi_check(rgm_runtime_spawn(runtime, 0, &robot_behaviour, &failing,
+                                &address) == 0);
+    rgi_check(rgm_runtime_wait(runtime) == -EIO);
+    pthread_join(reader, NULL);
+    rig_destroy(runtime);
+}
+
 /* -------------------------------------------------- the worker itself goes on */
 
 /* After the failure: messages, asks across workers, sleeps, parks. */
@@ -718,6 +749,7 @@ who_waits_in_line_is_told_that_the_provider_failed(void)
 #define CASES(X)                                                               \
     X(failure, cmp_09_a_failed_provider_ends_the_runtime_with_its_error)       \
     X(failure, a_provider_may_fail_in_its_sleep)                               \
+    X(failure, why_it_has_failed_may_be_read_by_anybody)                       \
     X(failure, wkr_14_actors_go_on_when_the_provider_is_gone)                  \
     X(failure, urg_24_what_is_in_flight_is_given_up_and_all_else_comes_home)   \
     X(failure, an_order_behind_a_lost_operation_is_given_up_too)               \

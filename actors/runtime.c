@@ -1076,8 +1076,10 @@ rgm_runtime_provider(const struct rgm_runtime *runtime)
 const char *
 rgm_runtime_error(const struct rgm_runtime *runtime)
 {
-    return ck_pr_load_32(&runtime->state) == RGI_RUNTIME_ENDED &&
-                   failure_of(runtime) != 0
+    /* runtime-state: observes the text, and is constant for all but this. */
+    uint32_t state = observe((uint32_t *)(uintptr_t)&runtime->state);
+
+    return state == RGI_RUNTIME_ENDED && failure_of(runtime) != 0
                ? runtime->failure_text
                : runtime->error_text;
 }
