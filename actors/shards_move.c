@@ -454,7 +454,9 @@ on_pause_over(struct rgm_actor *self, struct rgm_request *request)
 
     parts->retrying = false;
     if (parts->giver.failed != 0 || self->life != RGI_LIFE_RUNNING) {
-        chunks_drop(self, shard, -ECANCELED);
+        chunks_drop(self, shard,
+                    parts->giver.failed != 0 ? parts->giver.failed
+                                             : -ECANCELED);
         return;
     }
     if (parts->giver.waiting > 0 || parts->giver.starved)

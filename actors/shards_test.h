@@ -67,6 +67,8 @@ static struct stage {
     atomic_int chunks_now, chunks_most, dropped;
     atomic_bool keeps;   /* reads are kept until handed out */
     atomic_bool blocked; /* take_in fails until this is cleared */
+    atomic_int refused;  /* ... and did, so often */
+    atomic_bool stops;   /* who refuses also stops */
     atomic_bool spins;   /* hand_out holds its worker until this is */
 } stage;
 
@@ -191,7 +193,13 @@ stage_take_in(struct rgm_actor *actor, uint32_t slot,
     struct keeper *self = (struct keeper *)(void *)actor;
     struct stage_state *state = chunk->state;
 
-    if (atomic_load(&stage.blocked) || stage_fails(&stage.take_in_errors))
+    if (atomic_load(&stage.blocked)) {
+        atomic_fetch_add(&stage.refused, 1);
+        if (atomic_load(&stage.stops))
+            rgm_stop(self);
+        return -ENOMEM;
+    }
+    if (stage_fails(&stage.take_in_errors))
         return -ENOMEM;
     self->cells[slot][state->cell] = state->value;
     free(state);
