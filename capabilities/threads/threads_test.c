@@ -535,14 +535,15 @@ pulses_in_window(struct desk *desk)
     return LOOK(clocks) - before;
 }
 
-/* While a read waits there are pulses; when nothing waits any more they end,
- * after the one that may have begun. */
+/* While a read waits there are pulses; when nothing waits any more they end, after
+ * the one that may have begun, however late that one is. */
 static void
 dir_03_pulse_sleeps_when_nothing_waits(void)
 {
     struct rgm_stream near, far;
     struct rgm_read read;
     struct desk desk;
+    uint64_t pulses;
     char byte;
 
     start(&desk, 2);
@@ -554,8 +555,9 @@ dir_03_pulse_sleeps_when_nothing_waits(void)
         continue;
     rgi_check(write(fd_of(&far), "x", 1) == 1);
     rgi_check(desk_await(&desk, &read) == 0);
-    (void)pulses_in_window(&desk);
-    rgi_check(pulses_in_window(&desk) == 0);
+    pulses = pulses_in_window(&desk);
+    pulses += pulses_in_window(&desk);
+    rgi_check(pulses <= 1);
     streams_close(&desk, &near, &far);
     end(&desk);
 }
