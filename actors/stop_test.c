@@ -153,6 +153,10 @@ shd_08_a_time_limit_turns_graceful_into_forced(void)
     (void)put(&ending, 0, &idle);
     (void)put(&ending, 1, &stuck);
     await(&ending.inside);
+    rgm_runtime_stop(
+        runtime); /* each says what is out when it has heard of it */
+    (void)await_blocker(runtime, 0, RGM_BLOCKER_ACTOR);
+    (void)await_blocker(runtime, 1, RGM_BLOCKER_OPERATION);
     rgi_check(rgm_runtime_stop_and_wait(runtime, &quick, &report) ==
               -ETIMEDOUT);
     rgi_check(report.forced && report.took_ns >= quick.timeout_ns);
@@ -344,6 +348,8 @@ shd_08_what_a_plain_thread_waits_for_is_not_given_up(void)
     do
         rgi_check(rgm_runtime_counters(runtime, 0, &counters) == 0);
     while (counters.operations == 0);
+    rgm_runtime_stop(runtime);
+    (void)await_blocker(runtime, 0, RGM_BLOCKER_OPERATION);
     rgi_check(rgm_runtime_stop_and_wait(runtime, &options, &report) == -EBUSY);
     rgi_check(report.forced);
     rgi_check(find(report.left, report.left_count, 0, RGM_BLOCKER_OPERATION));

@@ -149,6 +149,23 @@ find(const struct rgm_blocker *list, uint32_t count, enum rgm_blocker_kind kind)
     return NULL;
 }
 
+/* After a stop, until that worker says what it has; it does so in its turns. */
+static struct rgm_blocker
+await_blocker(struct stage *stage, uint32_t worker, enum rgm_blocker_kind kind)
+{
+    struct rgm_blocker list[RGM_STOP_REPORT_MAX];
+
+    for (;;) {
+        uint32_t count =
+            rgm_runtime_blockers(stage->runtime, list, RGM_STOP_REPORT_MAX);
+
+        for (uint32_t i = 0; i < count && i < RGM_STOP_REPORT_MAX; i++)
+            if (list[i].kind == kind && list[i].worker == worker)
+                return list[i];
+        sched_yield();
+    }
+}
+
 /* --------------------------------------------------------------------- SHD-08 */
 
 /* The kernel hears of no cancel, so what is in it stays there, and goes on
@@ -193,6 +210,8 @@ shd_08_what_can_be_cancelled_is_not_left_behind(struct stage *stage)
     struct set set;
 
     set_up(stage, &set);
+    stage_stop(stage);
+    (void)await_blocker(stage, 0, RGM_BLOCKER_OPERATION);
     rgi_check(rgm_runtime_stop_and_wait(stage->runtime, &options, &report) ==
               -ETIMEDOUT);
     rgi_check(report.forced && report.left_count == 0);
@@ -253,6 +272,8 @@ shd_08_a_job_that_runs_is_waited_for_and_named(struct stage *stage)
     while (!__atomic_load_n(&held.inside, __ATOMIC_SEQ_CST))
         sched_yield();
     rgi_check(held.awaited == -EDEADLK); /* of its own runtime */
+    stage_stop(stage);
+    (void)await_blocker(stage, 0, RGM_BLOCKER_OPERATION);
     rgi_check(rgm_runtime_stop_and_wait(stage->runtime, &options, &report) ==
               -EBUSY);
     blocker = find(report.left, report.left_count, RGM_BLOCKER_OPERATION);
@@ -462,6 +483,8 @@ shd_13_eight_callers_with_limits_see_one_end(struct stage *stage)
 
     stage->options.workers = 2;
     stage_open(stage);
+    stage_stop(stage);
+    (void)await_blocker(stage, 0, RGM_BLOCKER_ACTOR);
     for (int i = 0; i < CALLERS; i++) {
         callers[i].runtime = stage->runtime;
         callers[i].options.grace_ns = 60 * RGM_NS_PER_S;
@@ -539,28 +562,12 @@ await_over(void *argument)
     return NULL;
 }
 
-/* Long enough for a wrong end to come. */
-static void
-await_handler(struct stage *stage)
-{
-    struct rgm_blocker list[RGM_STOP_REPORT_MAX];
-    const struct rgm_blocker *found;
-
-    do {
-        uint32_t count =
-            rgm_runtime_blockers(stage->runtime, list, RGM_STOP_REPORT_MAX);
-
-        sched_yield();
-        found = find(list, count, RGM_BLOCKER_HANDLER);
-    } while (found == NULL || found->worker != 1);
-    rgi_check(strcmp(found->name, "gate") == 0);
-}
-
 void
 shd_15_no_end_before_the_last_callback_and_the_driver(struct stage *stage)
 {
     struct gate_state state = {.inside = false};
     struct gate_state *argument = &state;
+    struct rgm_blocker handler;
     struct rgm_address address;
     pthread_t waiter;
 
@@ -574,7 +581,9 @@ shd_15_no_end_before_the_last_callback_and_the_driver(struct stage *stage)
         sched_yield();
     stage_stop(stage);
     rgi_check(pthread_create(&waiter, NULL, await_over, &state) == 0);
-    await_handler(stage);
+    /* Long enough for a wrong end to come. */
+    handler = await_blocker(stage, 1, RGM_BLOCKER_HANDLER);
+    rgi_check(strcmp(handler.name, "gate") == 0);
     rgi_check(!__atomic_load_n(&state.over, __ATOMIC_SEQ_CST));
     rgi_check(!spy_of(1)->closed);
     __atomic_store_n(&state.open, true, __ATOMIC_SEQ_CST);
