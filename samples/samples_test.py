@@ -7,7 +7,6 @@
 DIRECTORY is where the programs are. Exits 0, or 1 on a failure.
 """
 
-import atexit
 import os
 import pty
 import re
@@ -21,14 +20,12 @@ import sys
 import tempfile
 import threading
 
+import children
+from children import check
+
 GUARD_S = 100  # against hanging; nothing is measured by it
 BIN = sys.argv[1]
 UNDER_TSAN = os.path.basename(os.path.dirname(BIN.rstrip("/"))) == "tsan"
-
-
-def check(condition, *what):
-    if not condition:
-        raise SystemExit("not ok: " + " ".join(str(w)[:2000] for w in what))
 
 
 def runs(name, pattern):
@@ -37,14 +34,10 @@ def runs(name, pattern):
                           text=True, timeout=GUARD_S)
     check(done.returncode == 0 and not done.stderr, name, done)
     check(re.search(pattern, done.stdout), name, "said", done.stdout)
-    print("ok", name, flush=True)
 
 
 def start(*words):
-    process = subprocess.Popen([os.path.join(BIN, words[0]), *words[1:]],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
-    atexit.register(process.kill)
+    process = children.start([os.path.join(BIN, words[0]), *words[1:]])
     line = process.stdout.readline()
     found = re.match(r"listening on .*?(\d+)$", line)
     if found:
@@ -97,8 +90,8 @@ def echoes(provider):
     server.send_signal(signal.SIGTERM)
     check(clients[3].recv(1) == b"", "a connection outlived its server")
     _, errors = server.communicate(timeout=GUARD_S)
-    check(server.returncode == 0 and not errors, server.returncode, errors)
-    print("ok echo_server on", provider, flush=True)
+    check(server.returncode == 0 and not errors, "exit status",
+          server.returncode, errors)
 
 
 def begins(*words):
@@ -129,7 +122,6 @@ def servers_that_cannot_begin_say_so():
         done = begins(*words)
         check(done.returncode == 2 and done.stderr.startswith("usage"), words,
               done)
-    print("ok servers that cannot begin", flush=True)
 
 
 def worker_lease():
@@ -143,7 +135,6 @@ def worker_lease():
                           capture_output=True, text=True, timeout=GUARD_S,
                           env=dict(os.environ, TSAN_OPTIONS=options))
     check(done.returncode == 1 and "before the queue" in done.stderr, done)
-    print("ok worker_lease, early")
 
 
 def datagrams():
@@ -161,16 +152,20 @@ def datagrams():
         check(client.recv(65536) == piece, "datagram of", length)
     server.send_signal(signal.SIGTERM)
     _, errors = server.communicate(timeout=GUARD_S)
-    check(server.returncode == 0 and not errors, server.returncode, errors)
-    print("ok udp_echo", flush=True)
+    check(server.returncode == 0 and not errors, "exit status",
+          server.returncode, errors)
 
 
 def supervise(*words):
-    process = subprocess.Popen([os.path.join(BIN, "supervise"), *words],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
-    atexit.register(process.kill)
-    return process
+    return children.start([os.path.join(BIN, "supervise"), *words])
+
+
+def says(process, text):
+    """Reads what it says until a line has it."""
+    for line in process.stdout:
+        if text in line:
+            return
+    check(False, "it ended and has not said", text)
 
 
 def supervises():
@@ -196,7 +191,7 @@ def supervises():
     # ThreadSanitizer keeps a signal back until the thread that was chosen for it
     # calls something: the main thread waits in the kernel and never does.
     if UNDER_TSAN:
-        print("ok supervise, without signals: not under ThreadSanitizer")
+        print("supervise without signals: not under ThreadSanitizer")
         return
     # Two of them get the signal, and end each in its way.
     # One write each, so no line is torn; blocked, so none comes too early.
@@ -207,24 +202,21 @@ def supervises():
              "sys.exit({})")
     keeper = supervise(sys.executable, "-c", waits.format(3), "--",
                        sys.executable, "-c", waits.format(0))
-    ready = 0
-    while ready < 2:
-        ready += keeper.stdout.readline() == "ready\n"
+    says(keeper, "ready")
+    says(keeper, "ready")
     keeper.send_signal(signal.SIGTERM)
     said, _ = keeper.communicate(timeout=GUARD_S)
     check(keeper.returncode == 3 and "status 3" in said and
           "status 0" in said and "again" not in said, said)
     # In a pause nothing runs, and it ends at once.
     keeper = supervise("--pause-ms", "3600000", "false")
-    while "again" not in keeper.stdout.readline():
-        pass
+    says(keeper, "again")
     keeper.send_signal(signal.SIGINT)
     keeper.communicate(timeout=GUARD_S)
     check(keeper.returncode == 128 + 2, keeper.returncode)
     keeper = supervise("no-such-program-anywhere")
     _, errors = keeper.communicate(timeout=GUARD_S)
     check(keeper.returncode == 127 and "cannot start" in errors, errors)
-    print("ok supervise", flush=True)
 
 
 def resolves():
@@ -237,7 +229,6 @@ def resolves():
     done = subprocess.run([os.path.join(BIN, "resolve"), "127.0.0.1", "none"],
                           capture_output=True, text=True, timeout=GUARD_S)
     check(done.returncode == 1 and not done.stdout and done.stderr, done)
-    print("ok resolve", flush=True)
 
 
 def copy(*words, **options):
@@ -286,7 +277,6 @@ def copies(*options):
             r"copy: cannot write '.*target': File too large\n", done.stderr), done)
         with open(source, "rb") as file:
             check(file.read() == data, "the source was touched")
-    print("ok copy", *options, flush=True)
 
 
 def copies_what_grows(*options):
@@ -317,7 +307,6 @@ def copies_what_grows(*options):
                 data = copied.read()
                 check(len(data) >= 100000 and file.read(len(data)) == data,
                       "copy", number, "of", len(data))
-    print("ok copy of what grows", *options, flush=True)
 
 
 def umask():
@@ -348,24 +337,24 @@ def shows_progress():
         check(re.search(rb"copying +\[#+ +\]", said) and
               re.search(rb"copying +\[#+\] 100 %.*verifying.*100 %", said,
                         re.DOTALL), said)
-    print("ok copy, on a terminal", flush=True)
 
 
-runs("hello", r"^hello, world")
-runs("ping_pong", r"\d+ ns each")
-worker_lease()
-runs("sharded_counter", r"0 failed, total 499500")
-runs("named", r"^adder adds up to 100\nthe sum is 5050\n$")
-runs("supervised", r"(?s)^42 / 6: answered\n42 / 0: failed\n42 / 6: answered\n"
-     r".*gave up: fault, dividing 42")
-supervises()
-echoes("ring")
-echoes("threads")
-datagrams()
-servers_that_cannot_begin_say_so()
-resolves()
-copies()
-copies("--threads")
-copies_what_grows("--verify")
-copies_what_grows("--threads")
-shows_progress()
+run = children.run
+run(runs, "hello", r"^hello, world")
+run(runs, "ping_pong", r"\d+ ns each")
+run(worker_lease)
+run(runs, "sharded_counter", r"0 failed, total 499500")
+run(runs, "named", r"^adder adds up to 100\nthe sum is 5050\n$")
+run(runs, "supervised", r"(?s)^42 / 6: answered\n42 / 0: failed\n"
+    r"42 / 6: answered\n.*gave up: fault, dividing 42")
+run(supervises)
+run(echoes, "ring")
+run(echoes, "threads")
+run(datagrams)
+run(servers_that_cannot_begin_say_so)
+run(resolves)
+run(copies)
+run(copies, "--threads")
+run(copies_what_grows, "--verify")
+run(copies_what_grows, "--threads")
+run(shows_progress)

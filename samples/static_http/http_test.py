@@ -21,10 +21,17 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import children
+from children import check
 
 GUARD_S = 100  # against hanging; nothing is measured by it
 # Times that pass on a busy machine, where a test is not about them.
-PATIENT = [f"--{name}-ms={GUARD_S * 1000}" for name in ("grace", "header", "stall")]
+PATIENT = [f"--{name}-ms={GUARD_S * 1000}"
+           for name in ("grace", "header", "idle", "stall")]
+SHORT_S = 0.3  # one that must pass
 ROOT = tempfile.mkdtemp(prefix="ringmail-http-")
 FILES = {
     "index.html": b"<p>home\n",
@@ -38,18 +45,11 @@ FILES = {
 }
 
 
-def check(condition, *what):
-    if not condition:
-        raise SystemExit("not ok: " + " ".join(str(w)[:2000] for w in what))
-
-
 class Server:
     def __init__(self, *options):
-        self.process = subprocess.Popen(
+        self.process = children.start(
             [sys.argv[1], "--port", "0", *PATIENT, *sys.argv[2:], *options,
-             ROOT + "/www"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        atexit.register(self.process.kill)
+             ROOT + "/www"])
         line = self.process.stdout.readline()
         found = re.match(r"listening on port (\d+)$", line)
         if not found:
@@ -59,6 +59,7 @@ class Server:
                 sys.exit(77)
             check(False, "it said", line, errors)
         self.port = int(found.group(1))
+        self.base = self.descriptors()
 
     def url(self, path):
         return f"http://127.0.0.1:{self.port}{path}"
@@ -79,8 +80,8 @@ class Server:
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         out, errors = self.process.communicate(timeout=GUARD_S)
-        check(self.process.returncode == 0 and not errors,
-              self.process.returncode, out, errors)
+        check(self.process.returncode == 0 and not errors, "exit status",
+              self.process.returncode, "said", out, "errors", errors)
 
 
 class Reader:
@@ -316,21 +317,48 @@ def files_change(server):
     check(ask(server, get("/changing"))[0] == 404)
 
 
-def slow_clients_are_given_up(server):
-    """--header-ms, --idle-ms and --stall-ms are 300."""
-    with server.connect() as slow, server.connect() as idle, \
-            server.connect() as kept, server.connect() as stalled:
+def in_time(condition):
+    """Waits until it is so; one that never is, is a failure."""
+    limit = time.monotonic() + GUARD_S
+    while not condition():
+        check(time.monotonic() < limit, condition)
+        time.sleep(0.01)
+
+
+def slow_headers_are_given_up(server):
+    """--header-ms is short."""
+    with server.connect() as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost: ")
-        kept.sendall(get("/"))
-        check(Reader(kept).answer()[0] == 200)
-        stalled.sendall(get("/large.bin") * 10)
         reader = Reader(slow)
         check(reader.answer()[0] == 408 and reader.answer() is None)
-        check(idle.recv(1) == b"" and kept.recv(1) == b"")
-        while server.established() > 0:
-            pass  # the stalled one's, too, which has not been read from
-        while server.descriptors() > server.base + 4:
-            pass  # only known files are left
+
+
+def idle_clients_are_given_up(server):
+    """--idle-ms is short. It is too short for a test that is kept from running
+    before it has asked; then it was not even answered, and asks again."""
+    with server.connect() as idle:
+        check(idle.recv(1) == b"")
+    answered = False
+    while not answered:
+        began = time.monotonic()
+        with server.connect() as kept:
+            try:
+                kept.sendall(get("/"))
+                answer = Reader(kept).answer()
+                check(answer is None or answer[0] == 200, answer)
+                answered = answer is not None
+                check(kept.recv(1) == b"")
+            except ConnectionError as error:
+                check(not answered, error)
+            check(time.monotonic() - began >= SHORT_S, "given up too early")
+
+
+def stalled_clients_are_given_up(server):
+    """--stall-ms is short; it has not been read from."""
+    with server.connect() as stalled:
+        stalled.sendall(get("/large.bin") * 10)
+        in_time(lambda: server.established() == 0)
+        in_time(lambda: server.descriptors() <= server.base + 4)  # known files
         got, more = 0, b"x"
         while more:
             try:
@@ -377,27 +405,28 @@ def who_is_stopped_at_once_ends_well(server):
     """It begins with the signal blocked, and waiting for it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     try:
-        early = subprocess.Popen(
-            [sys.argv[1], *sys.argv[2:], "--port", "0", ROOT + "/www"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        early = children.start(
+            [sys.argv[1], *sys.argv[2:], "--port", "0", ROOT + "/www"])
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-    atexit.register(early.kill)
     early.send_signal(signal.SIGTERM)
-    _, errors = early.communicate(timeout=GUARD_S)
-    check(early.returncode == 0 and not errors, early.returncode, errors)
+    said, errors = early.communicate(timeout=GUARD_S)
+    check(early.returncode == 0 and not errors, "exit status", early.returncode,
+          "said", said, "errors", errors)
 
 
 def load(server):
     if shutil.which("wrk"):
         out = subprocess.run(
-            ["wrk", "-t", "1", "-c", "100", "-d", "1", server.url("/")],
+            ["wrk", "-t", "1", "-c", "100", "-d", "1", "--timeout",
+             str(GUARD_S), server.url("/")],
             capture_output=True, text=True, timeout=GUARD_S).stdout
         check("requests in" in out and "Socket errors" not in out and
               "Non-2xx" not in out, out)
     if shutil.which("ab"):
         out = subprocess.run(
-            ["ab", "-q", "-k", "-n", "2000", "-c", "20", server.url("/medium.bin")],
+            ["ab", "-q", "-k", "-s", str(GUARD_S), "-n", "2000", "-c", "20",
+             server.url("/medium.bin")],
             capture_output=True, text=True, timeout=GUARD_S).stdout
         check(re.search(r"Failed requests: +0\n", out) and "Non-2xx" not in out and
               re.search(r"Keep-Alive requests: +2000\n", out), out)
@@ -429,10 +458,8 @@ def accepted_requests_are_finished(server):
 
 
 def run(server, *tests):
-    server.base = server.descriptors()
     for test in tests:
-        test(server)
-        print("ok", test.__name__, flush=True)
+        children.run(test, server)
 
 
 def main():
@@ -458,10 +485,13 @@ def main():
     run(server, what_is_asked_again_is_answered_alike,
         pipelines_are_answered_in_order, many_connections, load,
         accepted_requests_are_finished)
-    server = Server("--header-ms", "300", "--idle-ms", "300", "--stall-ms", "300",
-                    "--cache-files", "2")
-    run(server, slow_clients_are_given_up)
-    server.end()
+    short = str(int(SHORT_S * 1000))
+    for test, option in ((slow_headers_are_given_up, "--header-ms"),
+                         (idle_clients_are_given_up, "--idle-ms"),
+                         (stalled_clients_are_given_up, "--stall-ms")):
+        server = Server(option, short, "--cache-files", "2")
+        run(server, test)
+        server.end()
 
 
 main()
