@@ -445,6 +445,16 @@ rgm_runtime_any(struct rgm_runtime *runtime)
     return rgm_worker_address(next_in_turn(runtime));
 }
 
+/* Nobody will take placements any more. */
+static bool
+is_ending(struct rgm_runtime *runtime)
+{
+    /* runtime-stop, runtime-state: set before any worker refuses for that; when it
+     * could not start the state follows. */
+    return ck_pr_load_32(&runtime->stop_requested) != 0 ||
+           ck_pr_load_32(&runtime->state) == RGI_RUNTIME_ENDED;
+}
+
 /* Who may be any worker is told of no retirement: the next one is asked. */
 static int
 trip_first(struct rgm_worker *worker, struct guest_spawn *spawn,
@@ -458,8 +468,7 @@ trip_first(struct rgm_worker *worker, struct guest_spawn *spawn,
         if (any)
             *number = next_in_turn(runtime);
         status = trip(worker, spawn, *number);
-    } while (any && status == -EPIPE &&
-             !(ck_pr_load_64(&runtime->live) & rgi_bit(*number)));
+    } while (any && status == -EPIPE && !is_ending(runtime));
     return status;
 }
 

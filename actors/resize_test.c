@@ -9,8 +9,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <ringmail/resize.h>
+#include <ringmail/task.h>
 
 #include "actors/rig.h"
 
@@ -463,6 +465,102 @@ a_stop_may_come_at_any_moment(void)
     }
 }
 
+/* ----------------------------------------- placed by a thread that is held up */
+
+static struct {
+    struct rgm_runtime *runtime;
+    atomic_bool inside, paused, resume;
+} held;
+
+/* Until the order to retire lies in the inbox, behind what came before. */
+static void
+hold_worker(struct robot *self)
+{
+    struct rgm_park park = {.since_ns = 0};
+
+    (void)self;
+    atomic_store(&held.inside, true);
+    while (rgm_runtime_live(held.runtime) != 1 || park.since_ns == 0) {
+        sched_yield();
+        rgi_check(rgm_runtime_park(held.runtime, 0, &park) == 0);
+    }
+}
+
+static void
+pause_here(int number)
+{
+    (void)number;
+    atomic_store(&held.paused, true);
+    while (!atomic_load(&held.resume))
+        sched_yield();
+}
+
+static void *
+place_anywhere(void *argument)
+{
+    static const struct script nothing;
+    struct rgm_address address;
+
+    (void)argument;
+    rgi_check(rgm_runtime_spawn(held.runtime, RGM_ANY_WORKER, &robot_behaviour,
+                                &nothing, &address) == 0);
+    return NULL;
+}
+
+static void *
+place_a_task(void *argument)
+{
+    static const struct script nothing;
+    struct rgm_task *task;
+
+    (void)argument;
+    rgi_check(rgm_runtime_task(held.runtime, RGM_ANY_WORKER, &robot_behaviour,
+                               &nothing, &task) == 0);
+    rgm_task_drop(task);
+    return NULL;
+}
+
+/* It has asked a worker, which retires before it has looked, and while the thread
+ * has not read the refusal the number is somebody else's already. */
+static void
+place_while_the_number_changes_hands(void *(*place)(void *argument))
+{
+    static const struct script holding = {.started = hold_worker};
+    struct sigaction action = {.sa_handler = pause_here}, before;
+    struct rgi_guest_home *guest;
+    pthread_t thread;
+
+    sigemptyset(&action.sa_mask);
+    rgi_check(sigaction(SIGUSR1, &action, &before) == 0);
+    memset(&held, 0, sizeof(held));
+    held.runtime = begin(2, 2);
+    (void)spawn_on(held.runtime, 1, &holding);
+    while (!atomic_load(&held.inside))
+        sched_yield();
+    guest = held.runtime->guests[0]; /* of the thread, as of each before */
+    held.runtime->spawn_turn = 1;
+    guest->worker.spawn_turn = 1;
+    rgi_check(pthread_create(&thread, NULL, place, NULL) == 0);
+    while (rgi_inbox_word(&guest->inbox) != RGI_INBOX_ASLEEP)
+        sched_yield();
+    rgi_check(pthread_kill(thread, SIGUSR1) == 0);
+    while (!atomic_load(&held.paused))
+        sched_yield();
+    resize(held.runtime, 1);
+    resize(held.runtime, 2);
+    atomic_store(&held.resume, true);
+    pthread_join(thread, NULL);
+    rgi_check(sigaction(SIGUSR1, &before, NULL) == 0);
+    end(held.runtime);
+}
+
+static void
+rsz_02_a_thread_that_may_place_anywhere_is_told_of_no_retirement(void)
+{
+    place_while_the_number_changes_hands(place_anywhere);
+    place_while_the_number_changes_hands(place_a_task);
+}
+
 #define CASES(X)                                                               \
     X(resize, up_and_down_with_nobody_there)                                   \
     X(resize, many_times_in_a_row)                                             \
@@ -477,6 +575,7 @@ a_stop_may_come_at_any_moment(void)
     X(resize, who_cannot_come_leaves_all_as_it_was)                            \
     X(resize, met_04_who_cannot_come_keeps_its_identity)                       \
     X(resize, any_allocation_of_a_growth_may_fail)                             \
-    X(resize, a_stop_may_come_at_any_moment)
+    X(resize, a_stop_may_come_at_any_moment)                                   \
+    X(resize, rsz_02_a_thread_that_may_place_anywhere_is_told_of_no_retirement)
 
 RGI_CASES(CASES)

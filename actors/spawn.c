@@ -604,6 +604,9 @@ rgi_spawn_watched(struct rgm_actor *self, uint32_t number,
     if (number == RGM_OWN_THREAD && worker->is_guest)
         return rgi_guest_spawn_own(self, behaviour, argument, watch,
                                    ret_address);
+    if (in_turn && worker->is_guest)
+        return rgi_guest_spawn(worker, number, behaviour, argument, watch,
+                               ret_address);
     if (in_turn)
         number = rgi_next_of(rgi_live(worker), worker->spawn_turn);
     status = spawn_there(worker, number, behaviour, argument, watch,
