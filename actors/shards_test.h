@@ -72,6 +72,12 @@ static struct stage {
     atomic_bool spins;   /* hand_out holds its worker until this is */
 } stage;
 
+static uint64_t
+stage_hash(uint32_t slot)
+{
+    return (uint64_t)slot << 60; /* STAGE_SLOTS of them */
+}
+
 RGM_SHARD(keeper, shard);
 RGM_HANDLER(keeper, op, keeper_op);
 RGM_HANDLER(keeper, late_op, keeper_late_op);
@@ -117,10 +123,14 @@ keeper_stopped(struct keeper *self)
 static void
 keeper_op(struct keeper *self, struct op *op)
 {
+    bool owned = rgm_shard_owns(&self->shard, op->hash);
     long *cell;
 
-    if (!rgm_shard_admit(self, &self->shard, op))
+    if (!rgm_shard_admit(self, &self->shard, op)) {
+        rgi_check(!owned);
         return;
+    }
+    rgi_check(owned);
     self->handled++;
     cell = &self->cells[rgm_shard_slot(&self->shard, op->hash)][op->cell];
     if (op->write) {
@@ -166,6 +176,7 @@ stage_hand_out(struct rgm_actor *actor, uint32_t slot,
     struct stage_state *state;
     int now;
 
+    rgi_check(!rgm_shard_owns(&self->shard, stage_hash(slot)));
     if (stage_fails(&stage.hand_out_errors))
         return -ENOMEM;
     if (atomic_load(&stage.spins))
@@ -193,6 +204,7 @@ stage_take_in(struct rgm_actor *actor, uint32_t slot,
     struct keeper *self = (struct keeper *)(void *)actor;
     struct stage_state *state = chunk->state;
 
+    rgi_check(!rgm_shard_owns(&self->shard, stage_hash(slot)));
     if (atomic_load(&stage.blocked)) {
         atomic_fetch_add(&stage.refused, 1);
         if (atomic_load(&stage.stops))
@@ -239,12 +251,6 @@ stage_spawn(struct robot *self)
     for (uint32_t i = 0; i < count; i++)
         rgi_check(rgm_spawn_on(self, i, &keeper_behaviour, &stage,
                                &stage.addresses[i]) == 0);
-}
-
-__attribute__((unused)) static uint64_t
-stage_hash(uint32_t slot)
-{
-    return (uint64_t)slot << 60; /* STAGE_SLOTS of them */
 }
 
 /* The first `owners` of the first `members` workers own the slots. */

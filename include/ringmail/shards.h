@@ -231,6 +231,22 @@ RGM_API void rgm_shard_ask_request(struct rgm_actor *self,
                                    rgm_answer_function *answer);
 
 /*
+ * Is the hash's slot owned here, and complete? What an actor of the same worker
+ * does with its state then, without asking, lies between two of the shard's
+ * handlers. It must have nothing out that was asked for the slot: that it would
+ * overtake.
+ *
+ * Thread:  owner, and actors of the same worker.
+ * Returns: what holds until the handler or hook that runs returns.
+ * Cost:    a load and a compare.
+ */
+static inline bool
+rgm_shard_owns(const struct rgm_shard *shard, uint64_t hash)
+{
+    return shard->here[rgm_shard_slot(shard, hash)] == RGM_SHARD_OWNED_;
+}
+
+/*
  * Is the request being handled to be handled here and now? If not, it has been
  * passed on to whom the slot belongs to, or kept until the slot is complete:
  * then it is handled again. A request kept so that is withdrawn runs the
@@ -239,12 +255,9 @@ RGM_API void rgm_shard_ask_request(struct rgm_actor *self,
  * Returns: true: handle it. false: return from the handler.
  * Cost:    a load and a compare, when it is to be handled.
  */
-#define rgm_shard_admit(self, shard, record)                                  \
-    (__builtin_expect((shard)->here[rgm_shard_slot((shard),                   \
-                                                   (record)->hash)] ==        \
-                          RGM_SHARD_OWNED_,                                   \
-                      1) ||                                                   \
-     rgm_shard_admit_request(&(self)->actor, (shard), (record)->hash,         \
+#define rgm_shard_admit(self, shard, record)                                   \
+    (__builtin_expect(rgm_shard_owns((shard), (record)->hash), 1) ||           \
+     rgm_shard_admit_request(&(self)->actor, (shard), (record)->hash,          \
                              &(record)->request))
 RGM_API bool rgm_shard_admit_request(struct rgm_actor *self,
                                      struct rgm_shard *shard, uint64_t hash,

@@ -29,6 +29,7 @@
 #include "samples/kv/store.h"
 
 struct flight;
+struct shard;
 
 /* A connection to its worker's shard: the last group that had gone directly to
  * one shard is home. */
@@ -59,6 +60,7 @@ struct kv_worker {
     _Alignas(64) const struct cluster *cluster;
     struct rgm_pool *pool;
     struct rgm_address acceptor;
+    struct shard *shard;       /* what it has: shard.h */
     struct rgm_shard *slots;   /* the shard's: whom to ask */
     const struct store *store; /* likewise; to look ahead in, no more */
     struct store_ahead ahead;

@@ -17,6 +17,9 @@
  * A client that does not read its replies is not read from, and that is all:
  * its memory is bounded, the others do not notice.
  *
+ * A command for the shard of the connection's own worker is not asked while nothing
+ * is out before it, but carried out at once, some together (`batch`).
+ *
  * A command of keys on several workers takes the road through the sequencer,
  * and so does every command of several keys while slots move; everything else
  * goes straight to its shard. Each road keeps the order, also while its slot
@@ -49,6 +52,7 @@
 #include "samples/kv/reply.h"
 #include "samples/kv/resp.h"
 #include "samples/kv/route.h"
+#include "samples/kv/shard.h"
 
 /* Below this it is not worth it to read a bulk string to its place. */
 #define READ_TO_PLACE_MIN POOL_SLOT_BYTES
@@ -208,6 +212,50 @@ break_off(struct connection *self)
         rgm_cancel(self, output_operation(&self->output));
 }
 
+/* ----------------------------------------------------------------- at once */
+
+/* Commands that are not asked, until there are some: the memory that they need is
+ * on its way meanwhile (store_look_ahead). Full, or before anything else is begun,
+ * they are carried out, in order. */
+#define BATCH_MAX (2 * STORE_AHEAD)
+struct batch {
+    uint32_t count;
+    struct command *commands[BATCH_MAX];
+};
+
+static void
+finish_command(struct connection *self, struct command *command, int status)
+{
+    if (!self->broken)
+        reply_command(&self->output, self->worker, command, status);
+    rgm_view_drop(&command->view);
+    command_give(&self->actor, command);
+}
+
+static void
+batch_run(struct connection *self, struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        finish_command(self, batch->commands[i],
+                       shard_run(self->worker, batch->commands[i]));
+    batch->count = 0;
+}
+
+static void
+batch_add(struct connection *self, struct batch *batch, struct command *command)
+{
+    batch->commands[batch->count++] = command;
+    if (batch->count == BATCH_MAX)
+        batch_run(self, batch);
+}
+
+/* Behind what is out it would overtake. */
+static bool
+may_run_at_once(const struct connection *self, const struct command *command)
+{
+    return self->order.count == 0 && shard_may_run(self->worker, command);
+}
+
 /* ------------------------------------------------------------------- asking */
 
 /* A reply that is known: at once if it is its turn, else in its turn. */
@@ -314,7 +362,7 @@ ask_waiting(struct connection *self)
 }
 
 static void
-start_command(struct connection *self)
+start_command(struct connection *self, struct batch *batch)
 {
     struct plan plan;
 
@@ -326,6 +374,11 @@ start_command(struct connection *self)
     self->worker->commands_total++;
     plan_make(&plan);
     self->resp3 = plan.resp3;
+    if (plan.kind == PLAN_COMMAND && may_run_at_once(self, plan.command)) {
+        batch_add(self, batch, plan.command);
+        return;
+    }
+    batch_run(self, batch);
     switch (plan.kind) {
     case PLAN_COMMAND:
         ask_command(self, plan.command);
@@ -364,28 +417,26 @@ answer_protocol_error(struct connection *self)
 static void
 take_commands(struct connection *self)
 {
+    struct batch batch = {.count = 0};
+    enum resp_result result = RESP_COMMAND;
+
     ask_waiting(self);
     while (!self->input_done && !self->leaving && has_room(self)) {
-        enum resp_result result = resp_next(&self->resp);
-
-        if (result == RESP_MORE)
-            return;
-        if (result == RESP_ERROR) {
-            answer_protocol_error(self);
-            return;
-        }
-        start_command(self);
+        result = resp_next(&self->resp);
+        if (result != RESP_COMMAND)
+            break;
+        start_command(self, &batch);
         resp_consume(&self->resp);
     }
+    batch_run(self, &batch);
+    if (result == RESP_ERROR)
+        answer_protocol_error(self);
 }
 
 static void
 on_command(struct connection *self, struct command *command)
 {
-    if (!self->broken)
-        reply_command(&self->output, self->worker, command);
-    rgm_view_drop(&command->view);
-    command_give(&self->actor, command);
+    finish_command(self, command, rgm_status(command));
 }
 
 /* Slots are to move, and wait for this. */

@@ -113,10 +113,10 @@ add_failure(struct output *output, struct kv_worker *worker, int status)
 
 void
 reply_command(struct output *output, struct kv_worker *worker,
-              struct command *command)
+              struct command *command, int status)
 {
-    if (rgm_status(command) != 0) {
-        add_failure(output, worker, rgm_status(command));
+    if (status != 0) {
+        add_failure(output, worker, status);
         return;
     }
     switch ((enum reply_kind)command->reply) {

@@ -12,8 +12,9 @@
 #include "samples/kv/command.h"
 #include "samples/kv/output.h"
 
+/* `status`: how it went, which is in the record only if it was asked. */
 void reply_command(struct output *output, struct kv_worker *worker,
-                   struct command *command);
+                   struct command *command, int status);
 void reply_group(struct output *output, struct kv_worker *worker,
                  struct group *group, uint64_t now_ns);
 void

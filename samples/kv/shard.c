@@ -3,7 +3,8 @@
 /*
  * shard.c - who carries a command out, and when must it wait?
  *
- * 1. A command, or a group whose keys all live here, is carried out at once.
+ * 1. A command, or a group whose keys all live here, is carried out at once: here,
+ *    or by the connection that has it, if that is of this worker (shard_run).
  * 2. A part holds the shard: from its answer until it comes again, everything
  *    else is kept, in the order it came; another part too. Then the part's
  *    groups are carried out and the kept ones follow.
@@ -135,6 +136,7 @@ shard_make(struct shard *self, const struct kv_worker *worker)
     if (status != 0)
         return status;
     self->worker = (struct kv_worker *)(uintptr_t)worker;
+    self->worker->shard = self;
     self->worker->store = &self->store;
     self->worker->slots = &self->slots;
     return 0;
@@ -184,6 +186,24 @@ static int
 run_command(struct shard *self, struct command *command)
 {
     return execute_command(&self->store, command, now_ms(self));
+}
+
+bool
+shard_may_run(const struct kv_worker *worker, const struct command *command)
+{
+    const struct shard *self = worker->shard;
+    /* The sleep until the next key expires is set after the shard's own batches. */
+    bool expires =
+        command->flags & COMMAND_TTL || command->operation == OP_EXPIRE;
+
+    return rgm_shard_owns(&self->slots, command->hash) && !self->held &&
+           !expires;
+}
+
+int
+shard_run(const struct kv_worker *worker, struct command *command)
+{
+    return run_command(worker->shard, command);
 }
 
 static void

@@ -136,6 +136,32 @@ holder_started(struct holder *self)
     rgm_ask(self, &self->reshard, RGM_REPLY(holder, rgm_reshard, holder_dealt));
 }
 
+/* Would a connection of this worker carry it out without asking? */
+static bool
+may_run(struct holder *self, enum operation operation, uint8_t flags)
+{
+    struct command *command = key_command(&self->actor, operation, "");
+    bool may;
+
+    command->flags = flags;
+    may = shard_may_run(&worker, command);
+    command_give(&self->actor, command);
+    return may;
+}
+
+/* What there is, without asking. */
+static char
+run_get(struct holder *self)
+{
+    struct command *command = key_command(&self->actor, OP_GET, "");
+    char value;
+
+    rgi_check(shard_run(&worker, command) == 0);
+    value = command->value.data[0];
+    command_give(&self->actor, command);
+    return value;
+}
+
 /* All at once: SET 1, hold, GET, MEXISTS, hold again, GET. */
 static void
 holder_dealt(struct holder *self, struct rgm_reshard *reshard)
@@ -143,6 +169,9 @@ holder_dealt(struct holder *self, struct rgm_reshard *reshard)
     struct group *exists;
 
     rgi_check(rgm_status(reshard) == 0);
+    rgi_check(may_run(self, OP_GET, 0) && may_run(self, OP_SET, 0));
+    rgi_check(!may_run(self, OP_SET, COMMAND_TTL));
+    rgi_check(!may_run(self, OP_EXPIRE, 0));
     self->groups[0] = key_group(&self->actor, OP_MSET, 1);
     holder_command_to(self, OP_SET, "1");
     holder_ask(self, &self->first, PART_HOLD);
@@ -160,6 +189,7 @@ holder_end(struct holder *self)
 {
     if (--self->left > 0)
         return;
+    rgi_check(may_run(self, OP_GET, 0) && run_get(self) == '2');
     group_give(&self->actor, self->groups[0]);
     rgm_stop_actor(self, self->shard);
     rgm_stop(self);
@@ -170,6 +200,7 @@ holder_part(struct holder *self, struct part *part)
 {
     rgi_check(rgm_status(part) == 0);
     if (part->phase == PART_HOLD) {
+        rgi_check(!may_run(self, OP_GET, 0));
         event(part == &self->first ? 'H' : 'h');
         holder_ask(self, part, part == &self->first ? PART_RUN : PART_SKIP);
     } else {
@@ -197,7 +228,8 @@ holder_group(struct holder *self, struct group *group)
 }
 
 /* The first GET and the EXISTS are asked before the run, and answered after
- * it; what was asked behind the second hold waits for that one's end. */
+ * it; what was asked behind the second hold waits for that one's end. Nothing is
+ * carried out without asking meanwhile. */
 static void
 a_held_shard_keeps_all_in_order(void)
 {
