@@ -21,7 +21,6 @@
 static struct command *
 command_make(struct plan *plan, const struct verb *verb, struct bytes value)
 {
-    struct kv_worker *worker = plan->worker;
     struct command *command = command_take(plan->self, COMMAND_BYTES);
     struct bytes key = argument(plan, 1);
     size_t own_bytes = 0;
@@ -45,8 +44,6 @@ command_make(struct plan *plan, const struct verb *verb, struct bytes value)
         command->view = resp_hold(plan->resp, &own_bytes);
         command->own_bytes = (uint32_t)own_bytes;
     }
-    if (rgm_shard_owner(worker->slots, command->hash) == worker->number)
-        store_look_ahead(worker->store, &worker->ahead, command->hash);
     return command;
 }
 

@@ -215,9 +215,9 @@ break_off(struct connection *self)
 /* ----------------------------------------------------------------- at once */
 
 /* Commands that are not asked, until there are some: the memory that they need is
- * on its way meanwhile (store_look_ahead). Full, or before anything else is begun,
- * they are carried out, in order. */
-#define BATCH_MAX (2 * STORE_AHEAD)
+ * on its way meanwhile. Full, or before anything else is begun, they are carried
+ * out, in order. */
+#define BATCH_MAX 16
 struct batch {
     uint32_t count;
     struct command *commands[BATCH_MAX];
@@ -235,6 +235,10 @@ finish_command(struct connection *self, struct command *command, int status)
 static void
 batch_run(struct connection *self, struct batch *batch)
 {
+    const struct store *store = self->worker->store;
+
+    for (uint32_t i = 0; i < batch->count; i++)
+        store_fetch_entry(store, batch->commands[i]->hash);
     for (uint32_t i = 0; i < batch->count; i++)
         finish_command(self, batch->commands[i],
                        shard_run(self->worker, batch->commands[i]));
@@ -244,6 +248,7 @@ batch_run(struct connection *self, struct batch *batch)
 static void
 batch_add(struct connection *self, struct batch *batch, struct command *command)
 {
+    store_fetch_bucket(self->worker->store, command->hash);
     batch->commands[batch->count++] = command;
     if (batch->count == BATCH_MAX)
         batch_run(self, batch);
@@ -321,11 +326,16 @@ answer_echo(struct connection *self, struct bytes bytes)
 static void
 ask_command(struct connection *self, struct command *command)
 {
-    if (self->sequenced > 0)
+    struct kv_worker *worker = self->worker;
+
+    if (self->sequenced > 0) {
         self->waiting = &command->request;
-    else
-        rgm_shard_ask_in(self, self->worker->slots, &self->order, command,
-                         RGM_REPLY(connection, command, on_command));
+        return;
+    }
+    if (rgm_shard_owner(worker->slots, command->hash) == worker->number)
+        store_look_ahead(worker->store, &worker->ahead, command->hash);
+    rgm_shard_ask_in(self, worker->slots, &self->order, command,
+                     RGM_REPLY(connection, command, on_command));
 }
 
 static void

@@ -324,13 +324,16 @@ found_release(struct rgm_block *block)
 static void
 look_ahead(const struct store *store, const struct group *group, uint32_t from)
 {
-    struct store_ahead ahead = {.count = 0};
+    uint32_t to = from + ITEMS_AHEAD;
 
     if (from % ITEMS_AHEAD != 0 || group->items_count == 1)
         return;
-    for (uint32_t i = from; i < group->items_count && i < from + ITEMS_AHEAD;
-         i++)
-        store_look_ahead(store, &ahead, group->items[i].hash);
+    if (to > group->items_count)
+        to = group->items_count;
+    for (uint32_t i = from; i < to; i++)
+        store_fetch_bucket(store, group->items[i].hash);
+    for (uint32_t i = from; i < to; i++)
+        store_fetch_entry(store, group->items[i].hash);
 }
 
 /* Look all up. Large values leave as views; how many bytes are the others? */

@@ -121,9 +121,34 @@ struct store_entry *store_find(struct store *store, struct bytes key,
 
 /*
  * Look-ups to come: the processor may fetch their memory meanwhile. The lines
- * that a look-up needs depend on one another, so a hash is noted here, and the
- * second step is done when a few more have been noted.
+ * that a look-up needs depend on one another: first its bucket's, then, when that
+ * may have come, its entry's.
  */
+static inline void
+store_fetch_bucket(const struct store *store, uint64_t hash)
+{
+    const struct store_slot *slot = &store->slots[store_slot(hash)];
+
+    if (slot->buckets != NULL)
+        __builtin_prefetch(&slot->buckets[(uint32_t)hash & slot->mask]);
+}
+
+static inline void
+store_fetch_entry(const struct store *store, uint64_t hash)
+{
+    const struct store_slot *slot = &store->slots[store_slot(hash)];
+    const struct UT_hash_handle *first;
+
+    if (slot->buckets == NULL)
+        return;
+    first = slot->buckets[(uint32_t)hash & slot->mask].hh_head;
+    __builtin_prefetch(first);
+    __builtin_prefetch((const char *)first + 64);
+    __builtin_prefetch((const char *)first + 96);
+}
+
+/* The same where nobody knows which is the last: a hash is noted, and the second
+ * step is done when a few more have been. */
 #define STORE_AHEAD 8
 struct store_ahead {
     uint64_t hashes[STORE_AHEAD];
@@ -136,18 +161,9 @@ store_look_ahead(const struct store *store, struct store_ahead *ahead,
                  uint64_t hash)
 {
     uint64_t *place = &ahead->hashes[ahead->count++ % STORE_AHEAD];
-    const struct store_slot *slot = &store->slots[store_slot(*place)];
-    const struct UT_hash_handle *first;
 
-    if (slot->buckets != NULL) {
-        first = slot->buckets[(uint32_t)*place & slot->mask].hh_head;
-        __builtin_prefetch(first);
-        __builtin_prefetch((const char *)first + 64);
-        __builtin_prefetch((const char *)first + 96);
-    }
-    slot = &store->slots[store_slot(hash)];
-    if (slot->buckets != NULL)
-        __builtin_prefetch(&slot->buckets[(uint32_t)hash & slot->mask]);
+    store_fetch_entry(store, *place);
+    store_fetch_bucket(store, hash);
     *place = hash;
 }
 
