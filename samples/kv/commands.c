@@ -55,7 +55,8 @@ verbs_count(void)
 }
 
 /* A name as two words, lower case. Setting the bit makes letters lower and
- * nothing else a letter. */
+ * nothing else a letter. By bytes: most names are so short that anything else
+ * costs more. */
 struct name {
     uint64_t words[2];
 };
@@ -63,14 +64,11 @@ struct name {
 static struct name
 name_of(struct bytes bytes)
 {
-    const uint64_t lower = UINT64_C(0x2020202020202020);
     struct name name = {{0, 0}};
-    struct name mask = {{0, 0}};
 
-    memcpy(&name, bytes.data, bytes.length_bytes);
-    memset(&mask, 0xff, bytes.length_bytes);
-    name.words[0] |= lower & mask.words[0];
-    name.words[1] |= lower & mask.words[1];
+    for (size_t i = 0; i < bytes.length_bytes; i++)
+        name.words[i / 8] =
+            name.words[i / 8] << 8 | (unsigned char)(bytes.data[i] | 0x20);
     return name;
 }
 
