@@ -66,6 +66,7 @@ enum {
 
 enum reply_kind {
     REPLY_NIL,
+    REPLY_OK,     /* the status of most */
     REPLY_TEXT,   /* text: a status */
     REPLY_ERROR,  /* text */
     REPLY_NUMBER, /* number */

@@ -28,6 +28,13 @@ reply_nil(struct command *command)
 }
 
 static int
+reply_ok(struct command *command)
+{
+    command->reply = REPLY_OK;
+    return 0;
+}
+
+static int
 reply_text(struct command *command, const char *text)
 {
     command->reply = REPLY_TEXT;
@@ -155,7 +162,7 @@ set(struct store *store, struct store_entry *entry, struct command *command,
     if (get)
         return set_and_get(store, entry, command, now_ms);
     status = put(store, entry, command, now_ms);
-    return status != 0 ? status : reply_text(command, "OK");
+    return status != 0 ? status : reply_ok(command);
 }
 
 static int

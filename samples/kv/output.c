@@ -81,16 +81,11 @@ chain_give(struct kv_worker *worker, struct flight *flight)
     }
 }
 
-/* The flight to add to, with a vector and `size_bytes` bytes to spare. */
 static struct flight *
-flight_with(struct output *output, struct kv_worker *worker, size_t size_bytes)
+flight_add(struct output *output, struct kv_worker *worker)
 {
-    struct flight *flight = output->filling_last;
+    struct flight *flight = flight_take(worker);
 
-    if (flight != NULL && flight->vectors_count < FLIGHT_VECTORS &&
-        FLIGHT_ROOM - flight->bytes_count >= size_bytes)
-        return flight;
-    flight = flight_take(worker);
     if (flight == NULL) {
         output->failed = true;
         return NULL;
@@ -101,6 +96,18 @@ flight_with(struct output *output, struct kv_worker *worker, size_t size_bytes)
         output->filling_last->next = flight;
     output->filling_last = flight;
     return flight;
+}
+
+/* The flight to add to, with a vector and `size_bytes` bytes to spare. */
+static inline struct flight *
+flight_with(struct output *output, struct kv_worker *worker, size_t size_bytes)
+{
+    struct flight *flight = output->filling_last;
+
+    if (flight != NULL && flight->vectors_count < FLIGHT_VECTORS &&
+        FLIGHT_ROOM - flight->bytes_count >= size_bytes)
+        return flight;
+    return flight_add(output, worker);
 }
 
 char *

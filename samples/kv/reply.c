@@ -37,10 +37,23 @@ add_head(struct output *output, struct kv_worker *worker, char type,
         output_wrote(output, write_head(room, type, number));
 }
 
-static void
+/* In place, so that the length of a constant is one. */
+static inline void
 add_literal(struct output *output, struct kv_worker *worker, const char *text)
 {
-    output_add(output, worker, text, strlen(text));
+    size_t length = strlen(text);
+    char *room = output_room(output, worker, length);
+
+    if (room == NULL)
+        return;
+    memcpy(room, text, length);
+    output_wrote(output, length);
+}
+
+static void
+add_ok(struct output *output, struct kv_worker *worker)
+{
+    add_literal(output, worker, "+OK\r\n");
 }
 
 /* A status or an error. */
@@ -62,7 +75,10 @@ add_line(struct output *output, struct kv_worker *worker, char type,
 static void
 add_nil(struct output *output, struct kv_worker *worker)
 {
-    add_literal(output, worker, output->resp3 ? "_\r\n" : "$-1\r\n");
+    if (output->resp3)
+        add_literal(output, worker, "_\r\n");
+    else
+        add_literal(output, worker, "$-1\r\n");
 }
 
 void
@@ -122,6 +138,9 @@ reply_command(struct output *output, struct kv_worker *worker,
     switch ((enum reply_kind)command->reply) {
     case REPLY_NIL:
         add_nil(output, worker);
+        break;
+    case REPLY_OK:
+        add_ok(output, worker);
         break;
     case REPLY_TEXT:
         add_line(output, worker, '+', command->text);
@@ -199,7 +218,7 @@ reply_group(struct output *output, struct kv_worker *worker,
     case OP_MSET:
     case OP_FLUSH:
     case OP_WORKERS:
-        add_line(output, worker, '+', "OK");
+        add_ok(output, worker);
         break;
     case OP_INFO:
         reply_info(output, worker, group, now_ns);
