@@ -400,6 +400,8 @@ rgi_guest_spawn_arrived(struct rgm_worker *worker,
         status = worker->draining || worker->dedicated
                      ? -EPIPE
                      : rgi_slot_lend(worker, &spawn->number);
+    } else if (spawn->actor != NULL && worker->counted_quiet) {
+        status = -EPIPE; /* by force, with its number lent: it closes */
     } else if (spawn->actor != NULL) {
         spawn->actor->flags |= RGI_ACTOR_FOREIGN;
         rgi_actor_install(worker, spawn->actor, spawn->number);

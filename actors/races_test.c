@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <ringmail/resize.h>
+#include <ringmail/task.h>
 
 #include "actors/orders.h"
 #include "actors/stepped.h"
@@ -624,6 +625,66 @@ shd_01_stop_in_each_order(void)
     rgi_check(orders.runs > 10);
 }
 
+/* ---- an end by force, between the two trips of a plain thread's spawn ---- */
+
+static struct stepped *forced;
+static const char *forced_to; /* where its worker stands then */
+
+static int
+force_meanwhile(struct rgm_actor *self, const void *argument)
+{
+    (void)self;
+    (void)argument;
+    rgm_runtime_force(forced->runtime, 0);
+    rgi_check(stepped_to(forced, 0, forced_to));
+    return 0;
+}
+
+static const struct rgm_behaviour late_behaviour = {
+    .name = "late",
+    .size_bytes = sizeof(struct rgm_actor),
+    .factory = force_meanwhile};
+
+static void
+spawn_late(struct stepped *play)
+{
+    struct rgm_address address;
+
+    rgi_check(rgm_runtime_spawn(play->runtime, 0, &late_behaviour, NULL,
+                                &address) == -EPIPE);
+}
+
+static void
+spawn_late_with_a_handle(struct stepped *play)
+{
+    struct rgm_task *task;
+    struct rgm_end end;
+
+    rgi_check(rgm_runtime_task(play->runtime, 0, &late_behaviour, NULL,
+                               &task) == 0);
+    rgi_check(rgm_task_join(task, &end) == 0);
+    rgi_check(end.kind == RGM_END_GONE);
+}
+
+/* A worker that ends by force does not wait for a number that a plain thread has.
+ * Once it has counted itself quiet nobody can live there any more, caught by its
+ * closing or not. */
+static void
+shd_08_a_spawn_that_comes_when_all_is_quiet_is_refused(void)
+{
+    static const char *const places[] = {"quiet", "close", "closing"};
+
+    for (unsigned i = 0; i < 2 * sizeof(places) / sizeof(places[0]); i++) {
+        struct stepped play;
+
+        stepped_begin(&play, 1);
+        forced = &play;
+        forced_to = places[i / 2];
+        (i % 2 == 0 ? spawn_late : spawn_late_with_a_handle)(&play);
+        stepped_end(&play);
+    }
+}
+
 #define CASES(X)                                                               \
     X(races, wkr_06_stale_bell_wakes_for_nothing)                              \
     X(races, wkr_06_push_between_look_and_sleep)                               \
@@ -638,6 +699,7 @@ shd_01_stop_in_each_order(void)
     X(races, can_05_result_that_wins)                                          \
     X(races, can_17_cancel_of_what_is_kept_in_each_order)                      \
     X(races, can_05_cancel_of_what_is_answered_in_each_order)                  \
+    X(races, shd_08_a_spawn_that_comes_when_all_is_quiet_is_refused)           \
     X(races, shd_01_stop_in_each_order)
 
 RGI_CASES(CASES)
