@@ -198,7 +198,8 @@ rgi_operate(struct rgm_worker *worker, struct rgm_message *message)
     }
     if (rgi_command(worker, message, here))
         return;
-    if (!here && worker->draining && operation->kind != RGM_OP_LEASE_HOLDERS) {
+    if (!here && worker->draining &&
+        (operation->kind != RGM_OP_LEASE_HOLDERS || worker->counted_quiet)) {
         leave_or_refuse(worker, message, -EPIPE);
         return;
     }

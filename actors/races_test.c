@@ -6,6 +6,7 @@
 
 #include <ringmail/resize.h>
 #include <ringmail/task.h>
+#include <ringmail/worker_lease.h>
 
 #include "actors/orders.h"
 #include "actors/stepped.h"
@@ -660,8 +661,8 @@ spawn_late_with_a_handle(struct stepped *play)
     struct rgm_task *task;
     struct rgm_end end;
 
-    rgi_check(rgm_runtime_task(play->runtime, 0, &late_behaviour, NULL,
-                               &task) == 0);
+    rgi_check(
+        rgm_runtime_task(play->runtime, 0, &late_behaviour, NULL, &task) == 0);
     rgi_check(rgm_task_join(task, &end) == 0);
     rgi_check(end.kind == RGM_END_GONE);
 }
@@ -685,6 +686,28 @@ shd_08_a_spawn_that_comes_when_all_is_quiet_is_refused(void)
     }
 }
 
+/* ---- what comes when all are quiet ---- */
+
+/* A worker that has counted itself quiet carries nothing out, not even what it is
+ * asked for until then. */
+static void
+a_question_that_comes_when_all_is_quiet_is_refused(void)
+{
+    static const char *const places[] = {"quiet", "close", "closing"};
+
+    for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        struct rgm_lease_holders question;
+        struct stepped play;
+
+        stepped_begin(&play, 1);
+        rgm_runtime_stop(play.runtime);
+        rgi_check(stepped_to(&play, 0, places[i]));
+        rgm_lease_holders_of(&question, rgm_worker_address(0), NULL, 0);
+        rgi_check(rgm_call(play.runtime, &question) == -EPIPE);
+        stepped_end(&play);
+    }
+}
+
 #define CASES(X)                                                               \
     X(races, wkr_06_stale_bell_wakes_for_nothing)                              \
     X(races, wkr_06_push_between_look_and_sleep)                               \
@@ -700,6 +723,7 @@ shd_08_a_spawn_that_comes_when_all_is_quiet_is_refused(void)
     X(races, can_17_cancel_of_what_is_kept_in_each_order)                      \
     X(races, can_05_cancel_of_what_is_answered_in_each_order)                  \
     X(races, shd_08_a_spawn_that_comes_when_all_is_quiet_is_refused)           \
+    X(races, a_question_that_comes_when_all_is_quiet_is_refused)               \
     X(races, shd_01_stop_in_each_order)
 
 RGI_CASES(CASES)

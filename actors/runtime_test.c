@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include <ringmail/context.h>
+#include <ringmail/deadline.h>
+#include <ringmail/resize.h>
+#include <ringmail/worker_lease.h>
 
 #include "actors/rig.h"
 
@@ -401,6 +404,13 @@ a_root_that_is_refused_ends_the_runtime(void)
 /* -------------------------------------------------------------- start errors */
 
 static void
+leave_alone(struct rgm_actor *self, struct rgm_request *request)
+{
+    (void)self;
+    (void)request;
+}
+
+static void
 cmp_04_if_one_worker_cannot_start_none_is_left(void)
 {
     for (uint32_t failing = 0; failing < 4; failing++) {
@@ -426,6 +436,34 @@ cmp_04_if_one_worker_cannot_start_none_is_left(void)
             rig_destroy(runtime);
         }
     }
+}
+
+/* What plain threads have asked by then is in inboxes of workers without a driver. */
+static void
+cmp_04_what_was_asked_before_a_start_that_fails_is_refused(void)
+{
+    struct rgm_lease_holders question;
+    struct rgm_sleep sleep;
+    struct rgm_resize resize;
+    struct rgm_runtime *runtime;
+    struct rgm_guest guest;
+
+    fake_reset();
+    fake_plan.open_error = -ENOTSUP;
+    runtime = rig_make(2);
+    rgi_check(rgm_guest_open(runtime, &guest) == 0);
+    rgm_lease_holders_of(&question, rgm_worker_address(0), NULL, 0);
+    rgm_request_expire_after(&question.request, 1);
+    rgm_sleep_for(&sleep, rgm_worker_address(1), 1);
+    rgm_resize_to(&resize, 1);
+    rgm_ask_request(&guest.actor, &question.request, leave_alone);
+    rgm_ask_request(&guest.actor, &sleep.request, leave_alone);
+    rgm_ask_request(&guest.actor, &resize.request, leave_alone);
+    rgi_check(rgm_runtime_start(runtime) == -ENOTSUP);
+    rgm_guest_close(&guest);
+    rgi_check(rgm_status(&question) == -EPIPE);
+    rgi_check(rgm_status(&sleep) == -EPIPE && rgm_status(&resize) == -EPIPE);
+    rig_destroy(runtime);
 }
 
 /* Whatever allocation fails: an error, or nothing of it noticed; no leak. */
@@ -1249,6 +1287,7 @@ met_04_every_worker_has_an_identity_of_its_own(void)
     X(runtime, tsk_12_the_caller_is_worker_0_and_nobody_shares_a_provider)     \
     X(runtime, a_root_that_is_refused_ends_the_runtime)                        \
     X(runtime, cmp_04_if_one_worker_cannot_start_none_is_left)                 \
+    X(runtime, cmp_04_what_was_asked_before_a_start_that_fails_is_refused)     \
     X(runtime, any_allocation_may_fail)                                        \
     X(runtime, any_allocation_of_a_guest_may_fail)                             \
     X(runtime, a_signal_handler_may_stop)                                      \

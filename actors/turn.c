@@ -459,6 +459,7 @@ void
 rgi_worker_close(struct rgm_worker *worker)
 {
     worker->draining = true;
+    worker->counted_quiet = true; /* it has never lived */
     close_inbox(worker);
 }
 

@@ -135,9 +135,12 @@ void
 lse_02_outside_a_worker_and_after_the_end_it_is_refused(struct stage *stage)
 {
     struct rgm_worker_lease lease = {0};
+    struct rgm_lease_holders question;
     struct rgm_guest guest;
 
     open_two(stage);
+    rgm_lease_holders_of(&question, rgm_worker_address(1), NULL, 1);
+    rgi_check(rgm_call(stage->runtime, &question) == -EINVAL);
     rgi_check(rgm_guest_open(stage->runtime, &guest) == 0);
     rgi_check(rgm_worker_lease_take(&guest, &lease) == -EINVAL);
     rgm_guest_close(&guest);

@@ -114,7 +114,8 @@ struct rgm_lease_holders {
  * rgm_worker_address(number). A retiring worker answers it, too.
  *
  * Thread: owner; the record is at home.
- * Answer: 0; -EPIPE when that worker has closed; -ESRCH when there was none.
+ * Answer: 0; -EPIPE when that worker has closed, or is about to; -ESRCH when there
+ *         was none; -EINVAL when there is a capacity and no array.
  */
 RGM_API void rgm_lease_holders_of(struct rgm_lease_holders *question,
                                   struct rgm_address worker,
