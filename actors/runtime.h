@@ -128,7 +128,7 @@ rgi_bit(uint32_t number)
 }
 
 /* Whether this thread must end before the runtime can: a worker's, or one that
- * runs a job, or is called for a signal. */
+ * runs a job, or is called for a signal, or destroys what was. */
 static inline bool
 rgi_is_inside(const struct rgm_runtime *runtime)
 {

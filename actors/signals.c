@@ -67,7 +67,7 @@ static __thread const struct rgm_runtime *signal_thread_of;
 const struct rgm_runtime *
 rgi_signal_thread_of(void)
 {
-    return signal_thread_of;
+    return calling != NULL ? calling : signal_thread_of;
 }
 
 static inline struct subscription *

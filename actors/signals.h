@@ -78,7 +78,8 @@ void rgi_signals_end(struct rgm_runtime *runtime);
 /* A node for worker 0. */
 void rgi_signal_arrived(struct rgm_worker *worker,
                         struct rgm_message *message);
-/* The runtime whose functions this thread calls; NULL: none. */
+/* The runtime whose functions this thread calls, or destroys a target of; NULL:
+ * none. */
 const struct rgm_runtime *rgi_signal_thread_of(void);
 
 #endif /* RGI_ACTORS_SIGNALS_H */

@@ -119,6 +119,31 @@ APART(sig_03_drop_does_not_wait_for_a_callback)
     stage_close(stage);
 }
 
+/* The end waits for it, so it would wait for itself. */
+static void
+await_the_end(void *argument)
+{
+    struct told *told = argument;
+
+    rgi_check(rgm_runtime_wait(told->runtime) == -EDEADLK);
+    rgi_check(rgm_runtime_stop_and_wait(told->runtime, NULL, NULL) == -EDEADLK);
+    told_destroyed(told);
+}
+
+APART(sig_03_what_is_destroyed_awaits_no_end)
+{
+    struct told told;
+
+    stage_open(stage);
+    told_init(&told);
+    told.runtime = stage->runtime;
+    rgi_check(rgm_signal_call(stage->runtime, SIGUSR1, told_call, &told,
+                              await_the_end, &told.guard) == 0);
+    stage_close(stage);
+    rgi_check(told.destroyed == 1);
+    rgm_signal_drop(&told.guard);
+}
+
 static void
 parcel_gone(struct rgm_parcel *parcel)
 {

@@ -13,6 +13,7 @@
     X(suite, sig_02_callbacks_run_in_ordinary_code)                            \
     X(suite, sig_03_drop_from_inside_the_callback)                             \
     X(suite, sig_03_drop_does_not_wait_for_a_callback)                         \
+    X(suite, sig_03_what_is_destroyed_awaits_no_end)                           \
     X(suite, sig_05_a_fault_silences_nobody_else)                              \
     X(suite, sig_05_runtimes_are_told_for_themselves)                          \
     X(suite, sig_06_the_end_waits_for_a_callback)                              \

@@ -79,7 +79,8 @@ typedef void rgm_signal_function(void *argument, int32_t number,
 /*
  * Subscribe, with a function. `destroy` (or NULL) is called with the argument
  * when the guard has been dropped, or the runtime has ended, and no call is in
- * progress: on the thread that saw to the last of these.
+ * progress: on the thread that saw to the last of these. The end waits for it, so it
+ * may not wait for the end (-EDEADLK).
  *
  * Thread:  any, workers included; not in a signal handler.
  * Owns:    on 0 the subscription has the argument, and *ret_guard must be
