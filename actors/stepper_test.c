@@ -7,6 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ringmail/signal.h>
+#include <ringmail/stop.h>
+
 #include "actors/stepped.h"
 
 /* ---- an actor that counts, and tells another one ---- */
@@ -289,6 +292,25 @@ worker_0_may_be_the_stepping_thread(void)
     stepped_leave(&play);
 }
 
+/* ---- what needs a thread that is none of the stepper's ---- */
+
+static void
+who_plays_has_no_thread_for_signals_or_for_the_end(void)
+{
+    struct rgm_signal_guard guard = {NULL};
+    struct stepped play;
+
+    stepped_begin(&play, 1);
+    rgi_check(rgm_signal_stop(play.runtime, SIGTERM, &guard) == -ENOTSUP);
+    rgi_check(rgm_runtime_drop(play.runtime) == -ENOTSUP);
+    rgm_runtime_stop(play.runtime);
+    rgi_check(rgm_runtime_wait(play.runtime) == 0);
+    rgi_check(rgm_runtime_drop(play.runtime) == 0); /* all is over */
+    rgm_stepper_destroy(play.stepper);
+    rgm_script_destroy(play.script);
+    rgi_check(guard.subscription == NULL && rgi_memory_live() == 0);
+}
+
 /* ---- what cannot go on ---- */
 
 static void
@@ -360,6 +382,7 @@ misuse_is_refused(void)
     X(stepper, time_is_the_scripts)                                            \
     X(stepper, a_plain_thread_is_played)                                       \
     X(stepper, worker_0_may_be_the_stepping_thread)                            \
+    X(stepper, who_plays_has_no_thread_for_signals_or_for_the_end)             \
     X(stepper, a_stall_is_found)                                               \
     X(stepper, misuse_is_refused)
 

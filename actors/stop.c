@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "actors/runtime.h"
+#include "base/baton.h"
 #include "capabilities/operation.h"
 
 #define LINGER_NS (100 * RGM_NS_PER_MS)
@@ -320,5 +321,7 @@ rgm_runtime_drop(struct rgm_runtime *runtime)
     /* Who only pushes is not in its way: it is freed when he has left. */
     if (rgi_guests_open(runtime) || ck_pr_load_32(&runtime->awaited) != 0)
         return -EBUSY;
+    if (rgi_baton != NULL)
+        return -ENOTSUP; /* no other thread can join players */
     return thread_detached(see_to_its_end, runtime);
 }

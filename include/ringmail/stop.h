@@ -145,7 +145,8 @@ rgm_runtime_stop_and_wait(struct rgm_runtime *runtime,
  * Owns:    on 0 the runtime is its own.
  * Returns: 0; -EBUSY when guests are open or somebody is in rgm_runtime_run or
  *          rgm_runtime_wait; -EAGAIN, -ENOMEM: no thread can be made to see it
- *          to its end. On error nothing has changed.
+ *          to its end; -ENOTSUP: it has not ended, and is played by a stepper.
+ *          On error nothing has changed.
  */
 RGM_API RGM_MUST_USE int rgm_runtime_drop(struct rgm_runtime *runtime);
 
