@@ -20,6 +20,7 @@
 #include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -1309,6 +1310,39 @@ cmp_03_a_thread_that_cannot_be_made_closes_all_drivers(void)
     }
 }
 
+/* A thread of its own: for signals, and to see to the end of what is given up. On an
+ * error nothing has changed: it goes the next time. */
+static void
+shd_10_without_a_thread_nothing_is_subscribed_nor_given_up(void)
+{
+    struct rgm_runtime_options options = {.workers = 1,
+                                          .provider = &rgm_provider_threads};
+    struct rgm_signal_guard guard = {NULL};
+    struct rgm_runtime *runtime;
+    size_t blocks = rgi_memory_live();
+    struct rgm_sleep sleep;
+
+    rgi_check(rgm_runtime_create(&options, &runtime) == 0);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    rgi_memory_fail_nth(1);
+    rgi_check(rgm_signal_stop(runtime, SIGUSR1, &guard) == -ENOMEM);
+    rgi_check(rgi_memory_fail_off());
+    fault_plan(FAULT_BIT(FAULT_THREAD), 1, EAGAIN, false);
+    rgi_check(rgm_signal_stop(runtime, SIGUSR1, &guard) == -EAGAIN);
+    rgi_check(fault_end());
+    rgi_check(guard.subscription == NULL);
+    fault_plan(FAULT_BIT(FAULT_THREAD), 1, EAGAIN, false);
+    rgi_check(rgm_runtime_drop(runtime) == -EAGAIN);
+    rgi_check(fault_end());
+    rgm_sleep_for(&sleep, rgm_worker_address(0), 0);
+    rgi_check(rgm_call(runtime, &sleep) == 0); /* it was not even stopped */
+    rgi_check(rgm_signal_stop(runtime, SIGUSR1, &guard) == 0);
+    rgi_check(rgm_runtime_drop(runtime) == 0);
+    rgm_signal_drop(&guard);
+    while (rgi_memory_live() != blocks)
+        sched_yield();
+}
+
 /* Last: a ring that fails for good leaves memory behind. */
 #define CASES(X)                                                               \
     X(faults, the_nth_allocation_fails_on_ring)                                \
@@ -1319,6 +1353,7 @@ cmp_03_a_thread_that_cannot_be_made_closes_all_drivers(void)
     X(faults, field_b61_the_nth_operation_in_a_ring_ends_with_an_error)        \
     X(faults, the_nth_call_that_sets_up_fails)                                 \
     X(faults, cmp_03_a_thread_that_cannot_be_made_closes_all_drivers)          \
+    X(faults, shd_10_without_a_thread_nothing_is_subscribed_nor_given_up)      \
     X(faults, the_nth_call_of_an_operation_is_interrupted_or_too_early)        \
     X(faults, the_nth_call_of_an_operation_finds_no_memory)                    \
     X(faults, shd_08_the_nth_enter_ends_the_ring)
