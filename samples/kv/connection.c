@@ -238,7 +238,9 @@ batch_run(struct connection *self, struct batch *batch)
     const struct store *store = self->worker->store;
 
     for (uint32_t i = 0; i < batch->count; i++)
-        store_fetch_entry(store, batch->commands[i]->hash);
+        store_fetch_first(store, batch->commands[i]->hash);
+    for (uint32_t i = 0; i < batch->count; i++)
+        store_fetch_next(store, batch->commands[i]->hash);
     for (uint32_t i = 0; i < batch->count; i++)
         finish_command(self, batch->commands[i],
                        shard_run(self->worker, batch->commands[i]));

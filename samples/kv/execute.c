@@ -340,7 +340,9 @@ look_ahead(const struct store *store, const struct group *group, uint32_t from)
     for (uint32_t i = from; i < to; i++)
         store_fetch_bucket(store, group->items[i].hash);
     for (uint32_t i = from; i < to; i++)
-        store_fetch_entry(store, group->items[i].hash);
+        store_fetch_first(store, group->items[i].hash);
+    for (uint32_t i = from; i < to; i++)
+        store_fetch_next(store, group->items[i].hash);
 }
 
 /* Look all up. Large values leave as views; how many bytes are the others? */

@@ -119,11 +119,6 @@ store_slot(uint64_t hash)
 struct store_entry *store_find(struct store *store, struct bytes key,
                                uint64_t hash, uint64_t now_ms);
 
-/*
- * Look-ups to come: the processor may fetch their memory meanwhile. The lines
- * that a look-up needs depend on one another: first its bucket's, then, when that
- * may have come, its entry's.
- */
 /* A function that does nothing but fetch does nothing, says the compiler, and leaves
  * out the calls of it: the empty statement is something. */
 static inline void
@@ -131,6 +126,23 @@ store_fetch(const void *address)
 {
     __builtin_prefetch(address);
     __asm__ volatile("");
+}
+
+/*
+ * Look-ups to come: the processor may fetch their memory meanwhile. The lines
+ * that a look-up needs depend on one another: first its bucket's, then, when that
+ * may have come, those of the first entry in it, then those of the next: every
+ * other key is not the first. With many keys nothing else costs as much as to wait
+ * for them.
+ */
+
+/* All of it, if key and value are short. */
+static inline void
+store_fetch_handle(const struct UT_hash_handle *handle)
+{
+    store_fetch(handle);
+    store_fetch((const char *)handle + 64);
+    store_fetch((const char *)handle + 96);
 }
 
 static inline void
@@ -143,7 +155,16 @@ store_fetch_bucket(const struct store *store, uint64_t hash)
 }
 
 static inline void
-store_fetch_entry(const struct store *store, uint64_t hash)
+store_fetch_first(const struct store *store, uint64_t hash)
+{
+    const struct store_slot *slot = &store->slots[store_slot(hash)];
+
+    if (slot->buckets != NULL)
+        store_fetch_handle(slot->buckets[(uint32_t)hash & slot->mask].hh_head);
+}
+
+static inline void
+store_fetch_next(const struct store *store, uint64_t hash)
 {
     const struct store_slot *slot = &store->slots[store_slot(hash)];
     const struct UT_hash_handle *first;
@@ -151,9 +172,8 @@ store_fetch_entry(const struct store *store, uint64_t hash)
     if (slot->buckets == NULL)
         return;
     first = slot->buckets[(uint32_t)hash & slot->mask].hh_head;
-    store_fetch(first);
-    store_fetch((const char *)first + 64);
-    store_fetch((const char *)first + 96);
+    if (first != NULL)
+        store_fetch_handle(first->hh_next);
 }
 
 /* The same where nobody knows which is the last: a hash is noted, and the second
@@ -171,7 +191,7 @@ store_look_ahead(const struct store *store, struct store_ahead *ahead,
 {
     uint64_t *place = &ahead->hashes[ahead->count++ % STORE_AHEAD];
 
-    store_fetch_entry(store, *place);
+    store_fetch_first(store, *place);
     store_fetch_bucket(store, hash);
     *place = hash;
 }
