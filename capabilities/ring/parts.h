@@ -166,7 +166,7 @@ struct rgi_ring_pool {
     bool lends;              /* `lender` is one, or `recalled` is on its way */
     bool collects;           /* recalled, and completions still to be seen */
     uint64_t handed;         /* atomic: pool-handed: 1 + a slot; 0: nothing */
-    uint32_t recalled;       /* atomic: pool-recalled: somebody waits */
+    uint64_t recalled;       /* atomic: pool-recalled: somebody waits */
 };
 
 /* --------------------------------------------------------- table of files */
@@ -223,6 +223,7 @@ struct rgi_ring_provider {
     uint32_t started;         /* operations that have a place in the kernel */
     uint32_t started_max;
     int bell;
+    uint32_t ringers; /* atomic: ring-ringers: others, about to ring it */
     bool bell_armed;
     bool cancel_again; /* a cancel came too early or too late to tell */
     bool pausing;      /* before they are repeated */
@@ -454,6 +455,12 @@ rgi_pooled_undo(struct rgi_ring_provider *p, struct rgm_operation *operation);
 /* Puts it in line for a slot. */
 void
 rgi_pooled_starve(struct rgi_ring_provider *p, struct rgm_operation *operation);
+
+/* Hand something over: store it, and ring, from another thread than the ring's. The
+ * provider, and its worker's bell, are there until that is done. Thread: any. */
+void rgi_ring_hand(struct rgi_ring_provider *p, uint64_t *word, uint64_t what);
+/* Nothing is handed over any more: until all have rung. */
+void rgi_ring_await_ringers(struct rgi_ring_provider *p);
 
 /* Whether some pool has handed us a slot, or wants its own back.
  * pool-handed, pool-recalled: observe hints; rgi_pooled_feed orders what

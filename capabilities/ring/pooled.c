@@ -41,36 +41,51 @@
 
 /* ------------------------------------------------------------------- pools */
 
-/* Thread: any. The last look at the provider is before the store: it may be
- * closed after that; the bell is the worker's and stays. */
+void
+rgi_ring_hand(struct rgi_ring_provider *p, uint64_t *word, uint64_t what)
+{
+    bool own = rgi_ring_is_mine(&p->ring);
+
+    /* ring-ringers: goes with the store. */
+    if (!own)
+        __atomic_fetch_add(&p->ringers, 1, __ATOMIC_RELAXED);
+    /* pool-handed, pool-recalled, source-handed: publishes what is handed over, and
+     * that nothing of its pool or source is touched after that. */
+    __atomic_store_n(word, what, __ATOMIC_RELEASE);
+    if (own)
+        return;
+    rgi_bell_ring((void *)(intptr_t)p->bell);
+    /* ring-ringers: publishes that the bell is not needed any more. */
+    __atomic_fetch_sub(&p->ringers, 1, __ATOMIC_RELEASE);
+}
+
+void
+rgi_ring_await_ringers(struct rgi_ring_provider *p)
+{
+    /* ring-ringers: observes that all who have handed something over have rung. */
+    while (__atomic_load_n(&p->ringers, __ATOMIC_ACQUIRE) != 0)
+        sched_yield();
+}
+
+/* Thread: any. */
 static void
 pool_handed(struct rgi_taker *taker, uint32_t slot)
 {
     struct rgi_ring_pool *pool =
         rgi_container_of(taker, struct rgi_ring_pool, taker);
-    int bell = pool->provider->bell;
-    bool own = rgi_ring_is_mine(&pool->provider->ring);
 
-    /* pool-handed: publishes the slot, and that the wait is over. */
-    __atomic_store_n(&pool->handed, UINT64_C(1) + slot, __ATOMIC_RELEASE);
-    if (!own)
-        rgi_bell_ring((void *)(intptr_t)bell);
+    rgi_ring_hand(pool->provider, &pool->handed, UINT64_C(1) + slot);
 }
 
-/* Thread: any, likewise. */
+/* Thread: any. We are a lender no more. */
 static void
 pool_recalled(struct rgi_taker *lender, uint32_t no_slot)
 {
     struct rgi_ring_pool *pool =
         rgi_container_of(lender, struct rgi_ring_pool, lender);
-    int bell = pool->provider->bell;
-    bool own = rgi_ring_is_mine(&pool->provider->ring);
 
     (void)no_slot;
-    /* pool-recalled: publishes that we are a lender no more. */
-    __atomic_store_n(&pool->recalled, 1, __ATOMIC_RELEASE);
-    if (!own)
-        rgi_bell_ring((void *)(intptr_t)bell);
+    rgi_ring_hand(pool->provider, &pool->recalled, 1);
 }
 
 static uint32_t

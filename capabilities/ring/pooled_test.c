@@ -3,9 +3,12 @@
 /* pooled_test.c - do pooled reads hold a slot only while there is data for it,
  * and does every slot come home? */
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 
 #include "base/memory.h"
 #include "capabilities/ring/shim.h"
@@ -637,6 +640,75 @@ slot_dropped_by_another_thread(void)
     end_pool(pool);
 }
 
+/* Nobody can ring it before it is read. */
+static int
+full_bell(void)
+{
+    uint64_t most = UINT64_MAX - 1;
+    int bell = eventfd(0, EFD_CLOEXEC);
+
+    rgi_check(bell >= 0);
+    rgi_check(write(bell, &most, sizeof(most)) == (ssize_t)sizeof(most));
+    return bell;
+}
+
+struct answerer {
+    int ring;
+    int bell;
+};
+
+static void *
+hear_when_the_ring_is_closed(void *argument)
+{
+    const struct answerer *answerer = argument;
+    uint64_t count;
+
+    while (fcntl(answerer->ring, F_GETFD) >= 0)
+        sched_yield();
+    rgi_check(read(answerer->bell, &count, sizeof(count)) ==
+              (ssize_t)sizeof(count));
+    return NULL;
+}
+
+/* The slot has come, and whoever brought it has not rung yet: until then the ring is
+ * there, and so is the bell. */
+static void
+a_close_waits_for_who_is_about_to_ring(void)
+{
+    struct rgm_pool *pool = make_pool(1, 32);
+    struct world world = {0};
+    struct pair pair;
+    struct rgm_read_pooled reading;
+    struct rgm_lease lease;
+    struct answerer answerer;
+    pthread_t dropper, hearer;
+    uint64_t count = 0;
+
+    world_open(&world);
+    pair_open(&world, &pair);
+    rgi_check(rgm_pool_try_acquire(pool, &lease) == 0);
+    start_read(&world, &reading, &pair.far, pool);
+    send_text(&world, &pair.near, "data");
+    world_settle(&world);
+    answerer.bell = full_bell();
+    answerer.ring = world.parts->ring.uring.ring_fd;
+    world.parts->bell = answerer.bell;
+    rgi_check(pthread_create(&dropper, NULL, drop_elsewhere, &lease) == 0);
+    while (!is_home(&reading.operation))
+        rgi_check(world_turn(&world, 0) == 0);
+    expect_text(&reading, "data");
+    pair_close(&world, &pair);
+    rgi_check(pthread_create(&hearer, NULL, hear_when_the_ring_is_closed,
+                             &answerer) == 0);
+    world_close(&world);
+    rgi_check(fcntl(answerer.bell, F_SETFL, O_NONBLOCK) == 0);
+    rgi_check(read(answerer.bell, &count, sizeof(count)) > 0 && count == 1);
+    pthread_join(hearer, NULL);
+    pthread_join(dropper, NULL);
+    close(answerer.bell);
+    end_pool(pool);
+}
+
 static void
 pool_that_closes_ends_its_reads(void)
 {
@@ -866,6 +938,7 @@ rings_share_a_small_pool(void)
     X(ring_pooled, field_b40_close_at_arrival)                                 \
     X(ring_pooled, starved_reads_can_be_cancelled)                             \
     X(ring_pooled, slot_dropped_by_another_thread)                             \
+    X(ring_pooled, a_close_waits_for_who_is_about_to_ring)                     \
     X(ring_pooled, pool_that_closes_ends_its_reads)                            \
     X(ring_pooled, bpl_18_works_without_buffer_rings)                          \
     X(ring_pooled, several_pools_on_one_ring)                                  \

@@ -29,7 +29,6 @@
 #include <sched.h>
 
 #include "base/assert.h"
-#include "base/bell.h"
 #include "base/memory.h"
 #include "capabilities/receiver.h"
 
@@ -85,23 +84,17 @@ pool_of(struct rgi_source *source)
 
 /* -------------------------------------------------------------------- slots */
 
-/* Thread: any. As pool_handed: the last look at the provider is before the
- * store. */
+/* Thread: any. */
 static void
 source_handed(struct rgi_taker *taker, uint32_t slot)
 {
     struct rgi_source *source =
         rgi_container_of(taker, struct rgi_source, taker);
     struct rgi_ring_provider *p = source->provider;
-    int bell = p->bell;
-    bool own = rgi_ring_is_mine(&p->ring);
 
-    if (own)
+    if (rgi_ring_is_mine(&p->ring))
         p->receive_look = true; /* else whoever hears the bell looks */
-    /* source-handed: publishes the slot, and that the wait is over. */
-    __atomic_store_n(&source->handed, UINT64_C(1) + slot, __ATOMIC_RELEASE);
-    if (!own)
-        rgi_bell_ring((void *)(intptr_t)bell);
+    rgi_ring_hand(p, &source->handed, UINT64_C(1) + slot);
 }
 
 static bool

@@ -645,6 +645,7 @@ leave(struct rgi_ring_provider *p)
         fail(p, -ECANCELED);
     rgi_receive_leave(p);
     rgi_pooled_leave(p); /* no slot that comes home is to ring its bell */
+    rgi_ring_await_ringers(p);
     /* left-behind: publishes the provider to nobody; the list only grows. */
     do
         p->left_before = first;
@@ -687,6 +688,7 @@ ring_close(struct rgm_provider *provider)
     rgi_pooled_close(p);
     rgi_fixed_close(p);
     rgi_ring_close(&p->ring);
+    rgi_ring_await_ringers(p);
     rgi_channels_close(&p->channels);
     rgi_notices_close(&p->notices);
     rgi_ring_pipes_close(p);
