@@ -5,7 +5,8 @@
  *
  * One function per kind. Every call on a socket is made non-blocking by its
  * own flag, whatever the descriptor's mode; only listeners are non-blocking
- * themselves, since accept has no such flag. EAGAIN and EINTR both mean later.
+ * themselves, since accept has no such flag. EAGAIN and EINTR both mean later; of
+ * them EAGAIN alone has an end that the descriptor tells.
  */
 
 #include "capabilities/threads/attempt.h"
@@ -27,6 +28,7 @@
 #include "capabilities/packet.h"
 #include "capabilities/send_file.h"
 #include "capabilities/socket.h"
+#include "leases/pool.h"
 
 _Static_assert(sizeof(struct rgm_vector) == sizeof(struct iovec) &&
                    offsetof(struct rgm_vector, length_bytes) ==
@@ -44,9 +46,9 @@ finished(struct rgi_attempt *attempt, int status)
 static enum rgi_verdict
 failed(struct rgi_attempt *attempt, int error)
 {
-    if (error == EAGAIN || error == EWOULDBLOCK || error == EINTR)
+    if (error == EAGAIN || error == EWOULDBLOCK)
         return RGI_LATER;
-    return finished(attempt, -error);
+    return error == EINTR ? RGI_PAUSE : finished(attempt, -error);
 }
 
 static enum rgi_verdict
@@ -85,15 +87,6 @@ connect_socket(const struct rgm_connect *record,
     return record->over != NULL ? attempt->uses : attempt->made;
 }
 
-static void
-connect_discard(struct rgi_attempt *attempt)
-{
-    if (attempt->made >= 0)
-        close(attempt->made);
-    attempt->made = -1;
-    attempt->connecting = false;
-}
-
 static enum rgi_verdict
 connect_finish(const struct rgm_connect *record, struct rgi_attempt *attempt,
                int status)
@@ -104,8 +97,6 @@ connect_finish(const struct rgm_connect *record, struct rgi_attempt *attempt,
         status = rgi_socket_make_blocking(attempt->made);
     if (status == 0)
         rgi_socket_defaults(attempt->made, attempt->defaults);
-    else
-        connect_discard(attempt);
     attempt->connecting = false;
     return finished(attempt, status);
 }
@@ -132,7 +123,7 @@ connect_begin(const struct rgm_connect *record, struct rgi_attempt *attempt)
     int error = connect_call(record, attempt);
 
     if (error == EAGAIN)
-        return RGI_LATER;
+        return RGI_PAUSE;
     if (error != EINPROGRESS && error != EINTR && error != EALREADY)
         return connect_finish(record, attempt, -error);
     attempt->connecting = true;
@@ -196,6 +187,18 @@ attempt_read(struct rgm_read *record, struct rgi_attempt *attempt)
     return finished(attempt, 0);
 }
 
+/* Whoever asked for what is in the slot has it, and not the thread that is here. */
+static void
+note_holder(const struct rgm_operation *operation, struct rgm_lease *lease)
+{
+    struct rgi_holder holder = {"read", operation->request.message.from.bits};
+    struct rgm_pool *pool;
+    uint32_t slot;
+
+    if (rgi_pool_slot_of(lease->block, &pool, &slot))
+        rgi_pool_note(pool, slot, &holder, RGM_SLOT_LEASED);
+}
+
 /* Into a slot that is held for the length of the call only. */
 static enum rgi_verdict
 read_pooled_into(struct rgm_read_pooled *record, struct rgi_attempt *attempt,
@@ -213,6 +216,7 @@ read_pooled_into(struct rgm_read_pooled *record, struct rgi_attempt *attempt,
     record->end = count == 0;
     if (count > 0) {
         rgi_assert(rgm_lease_truncate(lease, record->count) == 0);
+        note_holder(&record->operation, lease);
         record->lease = *lease;
     }
     return finished(attempt, 0);
@@ -227,7 +231,7 @@ attempt_read_pooled(struct rgm_read_pooled *record,
 
     attempt->starved = status == -EAGAIN;
     if (status < 0)
-        return failed(attempt, -status);
+        return attempt->starved ? RGI_PAUSE : finished(attempt, status);
     return read_pooled_into(record, attempt, &lease);
 }
 
@@ -253,7 +257,7 @@ attempt_write(struct rgm_write *record, struct rgi_attempt *attempt)
                             MSG_DONTWAIT | MSG_NOSIGNAL);
 
     if (count < 0)
-        return write_may_wait(errno) ? RGI_LATER : failed(attempt, errno);
+        return write_may_wait(errno) ? RGI_PAUSE : failed(attempt, errno);
     if (count == 0) /* would go on like that for ever */
         return finished(attempt, -ENODATA);
     if (!rgi_write_advance(record, &attempt->place, (size_t)count))
@@ -407,7 +411,7 @@ attempt_packet(struct rgm_operation *operation, struct rgi_attempt *attempt)
                           : sendmsg(attempt->uses, header, flags);
 
     if (count < 0)
-        return !reads && write_may_wait(errno) ? RGI_LATER
+        return !reads && write_may_wait(errno) ? RGI_PAUSE
                                                : failed(attempt, errno);
     rgi_packet_done(operation, (size_t)count);
     return finished(attempt, 0);
@@ -428,10 +432,12 @@ read_datagram_into(struct rgm_packet_read_pooled *record,
         return failed(attempt, error);
     }
     rgi_datagram_done(record, (size_t)count);
-    if (record->count == 0)
+    if (record->count == 0) {
         rgm_lease_drop(lease);
-    else
+    } else {
         rgi_assert(rgm_lease_truncate(lease, record->count) == 0);
+        note_holder(&record->operation, lease);
+    }
     record->lease = *lease;
     return finished(attempt, 0);
 }
@@ -445,7 +451,7 @@ attempt_datagram(struct rgm_packet_read_pooled *record,
 
     attempt->starved = status == -EAGAIN;
     if (status < 0)
-        return failed(attempt, -status);
+        return attempt->starved ? RGI_PAUSE : finished(attempt, status);
     return read_datagram_into(record, attempt, &lease);
 }
 
@@ -466,7 +472,7 @@ attempt_send_file(struct rgm_send_file *record, struct rgi_attempt *attempt)
         RGI_SEND_LEAVE);
 
     if (sent < 0)
-        return write_may_wait((int)-sent) ? RGI_LATER
+        return write_may_wait((int)-sent) ? RGI_PAUSE
                                           : failed(attempt, (int)-sent);
     if (sent == 0)
         return finished(attempt, -ENODATA); /* the file ends here */
@@ -567,11 +573,21 @@ rgi_attempt_run(struct rgm_operation *operation)
 }
 
 void
+rgi_attempt_discard(struct rgm_operation *operation)
+{
+    struct rgi_attempt *attempt = rgi_attempt_of(operation);
+
+    if (attempt->made >= 0)
+        close(attempt->made);
+    attempt->made = -1;
+}
+
+void
 rgi_attempt_give_up(struct rgm_operation *operation)
 {
     struct rgi_attempt *attempt = rgi_attempt_of(operation);
 
-    if (operation->kind == RGM_OP_CONNECT)
-        connect_discard(attempt);
+    rgi_attempt_discard(operation);
+    attempt->connecting = false;
     attempt->status = -ECANCELED;
 }

@@ -22,8 +22,12 @@ enum rgi_phase {
 enum rgi_verdict {
     RGI_FINISHED, /* its status is set */
     RGI_AGAIN,    /* there was progress and may be more */
-    RGI_LATER     /* the kernel or the pool has nothing now */
+    RGI_LATER,    /* the kernel has nothing now; the descriptor tells when */
+    RGI_PAUSE     /* later, too, and nothing tells when */
 };
+
+/* The status, between two of them, of one whose owner is to wait for the socket. */
+#define RGI_TOO_EARLY 1
 
 /* Lies in operation->scratch, which is declared as words: may_alias. While an
  * attempt is running it is that thread's, except `phase` and `stopping`, which
@@ -38,7 +42,10 @@ struct __attribute__((may_alias)) rgi_attempt {
     int32_t made; /* descriptor that it made; -1: none */
     int32_t source; /* of the file that is sent */
     const struct rgm_stream_defaults *defaults; /* of those it makes */
-    struct rgi_write_place place;
+    union {
+        struct rgi_write_place place;
+        void *owner; /* of one that makes a descriptor: its provider's own */
+    };
 };
 
 _Static_assert(sizeof(struct rgi_attempt) <=
@@ -57,6 +64,9 @@ void rgi_attempt_prepare(struct rgm_operation *operation,
 
 /* Thread: any that took the operation out of the line. */
 enum rgi_verdict rgi_attempt_run(struct rgm_operation *operation);
+
+/* Closes what one that has failed made, if it made anything. */
+void rgi_attempt_discard(struct rgm_operation *operation);
 
 /* There will be no other attempt: lets go of what is between two of them and
  * sets -ECANCELED. Thread: the one that would run it. */

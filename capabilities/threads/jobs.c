@@ -99,6 +99,15 @@ forget_all(struct rgm_link *list, enum rgi_verdict verdict)
         forget(operation_at(link), verdict);
 }
 
+/* It waits for its socket, and the owner hears of that before any pulse. */
+static bool
+goes_back(const struct rgi_jobs *jobs, const struct rgm_operation *operation,
+          enum rgi_verdict verdict)
+{
+    return jobs->hands_back && verdict == RGI_LATER &&
+           operation->kind == RGM_OP_SEND_FILE;
+}
+
 static void
 settle(struct rgi_jobs *jobs, struct rgm_operation *operation,
        enum rgi_verdict verdict)
@@ -112,6 +121,9 @@ settle(struct rgi_jobs *jobs, struct rgm_operation *operation,
         put_to_done(jobs, operation);
     } else if (verdict == RGI_AGAIN) {
         put_in_line(jobs, operation);
+    } else if (goes_back(jobs, operation, verdict)) {
+        rgi_attempt_of(operation)->status = RGI_TOO_EARLY;
+        put_to_done(jobs, operation);
     } else {
         put_to_wait(jobs, operation);
     }
@@ -171,6 +183,8 @@ line_main(void *argument)
     while ((operation = line_take(line)) != NULL) {
         pthread_mutex_unlock(&jobs->lock);
         verdict = rgi_attempt_run(operation);
+        if (verdict == RGI_FINISHED && rgi_attempt_of(operation)->status < 0)
+            rgi_attempt_discard(operation);
         pthread_mutex_lock(&jobs->lock);
         settle(jobs, operation, verdict);
     }
@@ -314,7 +328,6 @@ rgi_jobs_add(struct rgi_jobs *jobs, struct rgm_operation *operation)
 {
     bool needs_a_thread = !rgi_stream_is_empty(operation);
 
-    rgi_attempt_prepare(operation, &jobs->streams);
     pthread_mutex_lock(&jobs->lock);
     if (needs_a_thread)
         put_in_line(jobs, operation);
@@ -380,5 +393,4 @@ rgi_jobs_awake(struct rgi_jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     jobs->owner_sleeps = false;
     pthread_mutex_unlock(&jobs->lock);
-    (void)rgi_bell_take(jobs->bell);
 }

@@ -45,10 +45,10 @@ struct rgi_jobs {
     uint64_t starved_count;  /* attempts that found their pool empty */
     bool pulse_sleeps;
     bool owner_sleeps;
+    bool hands_back; /* of a socket what came too early is the owner's again */
     bool closing;
     bool abandoned;          /* no other attempt at anything */
     int bell;                /* rung when the owner sleeps and one is done */
-    struct rgm_stream_defaults streams; /* what those that are opened get */
 
     /* the owner's alone */
     pthread_t threads[RGI_JOBS_THREADS_MAX + 2];
@@ -71,7 +71,8 @@ void rgi_jobs_abandon(struct rgi_jobs *jobs);
 
 /* Thread of all below: the owner's. */
 
-/* Returns: whether a thread is needed; otherwise it is done already. */
+/* Of a prepared one. Returns: whether a thread is needed; otherwise it is done
+ * already. */
 bool rgi_jobs_add(struct rgi_jobs *jobs, struct rgm_operation *operation);
 
 /* Ends it at once if no attempt is running, else after that attempt. */
@@ -88,7 +89,7 @@ uint64_t rgi_jobs_fetch(struct rgi_jobs *jobs, struct rgm_link *list);
  * Returns: false if one is done already: do not sleep. */
 bool rgi_jobs_sleep(struct rgi_jobs *jobs);
 
-/* The owner is awake; takes the bell. */
+/* The owner is awake. Whether it takes the bell is up to what it has seen. */
 void rgi_jobs_awake(struct rgi_jobs *jobs);
 
 #endif /* CAPABILITIES_THREADS_JOBS_H */

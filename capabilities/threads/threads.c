@@ -36,6 +36,7 @@ struct threads {
     struct rgm_provider provider;
     struct rgi_jobs jobs;
     int bell; /* the worker's */
+    struct rgm_stream_defaults streams; /* what those that are opened get */
     char mode[64];
     uint64_t *open; /* bit i: descriptor i is some handle's */
     size_t open_words;
@@ -126,6 +127,7 @@ threads_submit(struct rgm_provider *provider, struct rgm_operation *operation)
         open_remove(threads_of(provider),
                     (int)rgi_stream_uses(operation)->resource);
     provider->in_flight++;
+    rgi_attempt_prepare(operation, &threads_of(provider)->streams);
     if (rgi_jobs_add(&threads_of(provider)->jobs, operation))
         provider->entries_submitted++;
 }
@@ -232,6 +234,7 @@ wait_round(struct threads *threads, uint64_t deadline_ns,
     if (rgi_jobs_sleep(&threads->jobs)) {
         count = sleep_once(threads, deadline_ns, turn);
         rgi_jobs_awake(&threads->jobs);
+        (void)rgi_bell_take(threads->jobs.bell);
     }
     collect(threads, turn);
     *ret_status = count < 0 ? count : 0;
@@ -326,7 +329,7 @@ threads_open(const struct rgm_provider_options *options,
     threads->provider.carries_on = true; /* FIL-10 */
     threads->provider.mode = threads->mode;
     threads->bell = options->bell;
-    threads->jobs.streams = options->streams;
+    threads->streams = options->streams;
     *ret_provider = &threads->provider;
     return 0;
 }
