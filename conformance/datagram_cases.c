@@ -401,7 +401,7 @@ pkt_11_what_is_there_takes_one_attempt(struct stage *stage)
     calls = shim_message_receives();
     rgi_check(read_one(stage, &two, &read, 0) == 0);
     rgi_check(stage_counters(stage).entries_submitted == entries + 1);
-    if (stage_is_on(stage, "threads"))
+    if (stage_is_shimmed(stage))
         rgi_check(shim_message_receives() == calls + 1);
     holds(&read, "x");
     entries = stage_counters(stage).entries_submitted;

@@ -577,7 +577,7 @@ fil_09_sync_only_when_asked(struct stage *stage)
     rgm_file_sync(&sync, &directory);
     rgi_check(rgm_call(stage->runtime, &sync) == 0);
     /* A ring's go to the kernel by another road, and as few. */
-    if (stage_is_on(stage, "threads"))
+    if (stage_is_shimmed(stage))
         rgi_check(shim_syncs() == before + 3);
     else
         rgi_check(shim_syncs() == before);
@@ -993,7 +993,7 @@ field_b77_failed_sync_is_remembered_until_acknowledged(struct stage *stage)
     scratch_open(stage, &scratch);
     file_open_both(stage, &scratch, &file);
     rgi_check(file_write(stage, &file, "lost", 0) == 4);
-    if (stage_is_on(stage, "threads"))
+    if (stage_is_shimmed(stage))
         shim_sync_fail(scratch_descriptor(scratch.path), EIO);
     else
         stage_do(stage, fail_next, NULL);

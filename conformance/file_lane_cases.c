@@ -540,7 +540,7 @@ fil_20_close_and_collect_wait_side_by_side(struct stage *stage)
 void
 fil_10_dropped_while_gated_it_is_kept_until_the_end(struct stage *stage)
 {
-    bool carries_on = stage_is_on(stage, "threads");
+    bool carries_on = stage_is_shimmed(stage);
     struct play play;
     char byte = 0;
 

@@ -319,6 +319,18 @@ stage_is_on(const struct stage *stage, const char *class_name)
     return strcmp(stage->class->name, class_name) == 0;
 }
 
+bool
+stage_is_shimmed(const struct stage *stage)
+{
+    return stage_is_on(stage, "threads") || stage_is_on(stage, "epoll");
+}
+
+bool
+stage_can_be_gated(const struct stage *stage)
+{
+    return !stage_is_on(stage, "epoll");
+}
+
 void
 stage_renew_puppet(struct stage *stage, uint32_t worker)
 {

@@ -105,6 +105,12 @@ void stage_script_end(struct stage *stage);
 /* Whether its provider is this one, or a fault in front of it. */
 bool stage_is_on(const struct stage *stage, const char *class_name);
 
+/* Whether what its provider asks of the kernel passes the C library, and shim.h. */
+bool stage_is_shimmed(const struct stage *stage);
+
+/* Whether its attempts at sockets are made by threads that may be held in one. */
+bool stage_can_be_gated(const struct stage *stage);
+
 /* Starts a runtime (one worker, unless options say otherwise). */
 void stage_open(struct stage *stage);
 

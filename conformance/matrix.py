@@ -21,7 +21,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TAP_LINE = re.compile(r"^(ok|not ok)\b[ \d]*-? *([a-z]+)_(\w+)::(\w+)(.*)$")
-PROVIDERS = ("ring", "threads", "scripted", "memory")
+PROVIDERS = ("ring", "epoll", "threads", "scripted", "memory")
 
 
 def lists_of(folder):
@@ -46,7 +46,7 @@ def lists_of(folder):
 
 def is_of_one(name):
     """A list of one provider's own cases."""
-    return not {"ring", "threads"}.isdisjoint(name.split("_"))
+    return not {"ring", "epoll", "threads"}.isdisjoint(name.split("_"))
 
 
 def results_of(folders):

@@ -265,7 +265,8 @@ static void
 take_all_places(struct stage *stage, struct crowd_out *out)
 {
     out->peer = stage_pair(stage, &out->stream);
-    shim_gate_shut(descriptor_of_peer(out->peer));
+    if (stage_can_be_gated(stage))
+        shim_gate_shut(descriptor_of_peer(out->peer));
     for (int i = 0; i < PLACES; i++) {
         rgm_stream_read(&out->reads[i].op, &out->stream, &out->bytes[i], 1);
         stage_begin(stage, &out->reads[i]);
@@ -426,10 +427,12 @@ field_b46_what_is_said_early_is_read_late(struct stage *stage)
     stack_is_used_for_something_else();
     rgm_sleep_for(&sleep.op, HERE, RGM_NS_PER_MS);
     rgi_check(stage_run(stage, &sleep) == 0);
-    rgi_check(stage_is_out(stage, &late.gather));
-    rgi_check(stage_is_out(stage, &late.connect));
-    rgi_check(stage_is_out(stage, &late.send));
-    rgi_check(stage_is_out(stage, &late.open));
+    if (stage_can_be_gated(stage)) { /* else nobody waits for a place */
+        rgi_check(stage_is_out(stage, &late.gather));
+        rgi_check(stage_is_out(stage, &late.connect));
+        rgi_check(stage_is_out(stage, &late.send));
+        rgi_check(stage_is_out(stage, &late.open));
+    }
     give_places_back(stage, &out);
     late.caller = peer_connect(&stage->endpoint);
     latecomers_are_right(stage, &late);

@@ -151,7 +151,7 @@ pkt_03_first_attempt_is_made_at_once(struct stage *stage)
     calls = shim_message_receives();
     rgm_packet_read(&read, &two.far, &byte, 1, 0);
     rgi_check(rgm_call(stage->runtime, &read) == 0 && byte == 'x');
-    if (stage_is_on(stage, "threads"))
+    if (stage_is_shimmed(stage))
         rgi_check(shim_message_receives() == calls + 1);
     rgi_check(stage_counters(stage).entries_submitted == entries + 1);
     two_close(stage, &two);

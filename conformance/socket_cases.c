@@ -813,7 +813,8 @@ soc_10_cleanup_has_its_own_admission(struct stage *stage)
     stage_open(stage);
     busy_peer = stage_pair(stage, &busy);
     peer = stage_pair(stage, &near);
-    shim_gate_shut(descriptor_of_peer(busy_peer));
+    if (stage_can_be_gated(stage))
+        shim_gate_shut(descriptor_of_peer(busy_peer));
     waiting.stream = &busy;
     stage_do(stage, begin_reads, &waiting);
     if (stage_is_on(stage, "threads"))

@@ -349,6 +349,7 @@ run(runs, "supervised", r"(?s)^42 / 6: answered\n42 / 0: failed\n"
     r"42 / 6: answered\n.*gave up: fault, dividing 42")
 run(supervises)
 run(echoes, "ring")
+run(echoes, "epoll")
 run(echoes, "threads")
 run(datagrams)
 run(servers_that_cannot_begin_say_so)

@@ -33,6 +33,16 @@ number_of(const char *text, unsigned long most, unsigned long *ret_number)
     return *text >= '0' && *text <= '9' && *end == '\0' && *ret_number <= most;
 }
 
+static const struct rgm_provider_class *
+provider_of(const char *name)
+{
+    if (strcmp(name, "ring") == 0)
+        return &rgm_provider_ring;
+    if (strcmp(name, "epoll") == 0)
+        return &rgm_provider_epoll;
+    return strcmp(name, "threads") == 0 ? &rgm_provider_threads : NULL;
+}
+
 static bool
 understand(int argc, char **argv, unsigned long *ret_port,
            struct rgm_runtime_options *options)
@@ -44,11 +54,8 @@ understand(int argc, char **argv, unsigned long *ret_port,
         return false;
     options->workers = (uint32_t)workers;
     if (argc > 3)
-        options->provider = strcmp(argv[3], "ring") == 0
-                                ? &rgm_provider_ring
-                                : &rgm_provider_threads;
-    return argc <= 3 || strcmp(argv[3], "ring") == 0 ||
-           strcmp(argv[3], "threads") == 0;
+        options->provider = provider_of(argv[3]);
+    return argc <= 3 || options->provider != NULL;
 }
 
 int
@@ -63,7 +70,8 @@ serve(int argc, char **argv, const struct rgm_behaviour *connection)
     int status;
 
     if (!understand(argc, argv, &port, &options)) {
-        fprintf(stderr, "usage: %s [PORT [WORKERS [ring|threads]]]\n", argv[0]);
+        fprintf(stderr, "usage: %s [PORT [WORKERS [ring|epoll|threads]]]\n",
+                argv[0]);
         return 2;
     }
     status = rgm_endpoint_parse("127.0.0.1", (uint16_t)port, &accept.endpoint);

@@ -355,6 +355,12 @@ nothing_is_lost_left_or_overslept_on_ring(void)
 }
 
 static void
+nothing_is_lost_left_or_overslept_on_epoll(void)
+{
+    soak_on(&rgm_provider_epoll);
+}
+
+static void
 nothing_is_lost_left_or_overslept_on_threads(void)
 {
     soak_on(&rgm_provider_threads);
@@ -362,6 +368,7 @@ nothing_is_lost_left_or_overslept_on_threads(void)
 
 #define CASES(X)                                                               \
     X(soak, nothing_is_lost_left_or_overslept_on_ring)                         \
+    X(soak, nothing_is_lost_left_or_overslept_on_epoll)                        \
     X(soak, nothing_is_lost_left_or_overslept_on_threads)
 
 RGI_CASES(CASES)

@@ -44,7 +44,7 @@ LISTED = re.compile(r"\bX\w*\(\s*(?:(\w+)\s*,\s*)?([a-z]{3}_\d{2}[a-z]?_\w+)")
 TAP_LINE = re.compile(r"^(ok|not ok)\b[ \d]*-? *(\w+)::(\w+)(.*)$")
 
 # The letters of docs/contract.md for the providers that exist today.
-PROVIDERS = {"U": "ring", "D": "threads"}
+PROVIDERS = {"U": "ring", "E": "epoll", "D": "threads"}
 INDEPENDENT = "NR"
 # Stands in for S, see above: told, and never asked for.
 BESIDE = {"S": "scripted"}
@@ -80,6 +80,8 @@ def provider_of(suite, file):
             return letter
     if file.startswith(("rings_", "capabilities_ring_")):
         return "U"
+    if file.startswith("capabilities_epoll_"):
+        return "E"
     if file.startswith("capabilities_threads_"):
         return "D"
     if file.startswith("capabilities_scripted_"):

@@ -19,7 +19,7 @@ CONTRACT = """
 - **MBX-01** [004 · core · R] Order. *Test:* run.
 - **MBX-02** [004+ · full · N] More. *Test:* run.
 - **CLK-01** [004 · core · A] Now. *Test:* run.
-- **CLK-02** [004 · exp · UE] Later. *Test:* run.
+- **CLK-02** [004 · exp · UH] Later. *Test:* run.
 - **CLK-03** [004 · core · S] Simulated. *Test:* run.
 """
 
@@ -57,14 +57,15 @@ class Contract(unittest.TestCase):
 
     def test_item_for_all_needs_each_existing_provider(self):
         verdicts, _ = self.verdicts("ok - ring_clock::clk_01_now\n")
-        self.assertEqual(verdicts["CLK-01"], ["D"])
+        self.assertEqual(verdicts["CLK-01"], ["D", "E"])
         verdicts, _ = self.verdicts("ok - ring_clock::clk_01_now\n"
+                                    "ok - epoll_clock::clk_01_now\n"
                                     "ok - threads_clock::clk_01_now\n")
         self.assertEqual(verdicts["CLK-01"], [])
 
     def test_suite_without_provider_proves_nothing_for_all(self):
         verdicts, _ = self.verdicts("ok - clock::clk_01_now\n")
-        self.assertEqual(verdicts["CLK-01"], ["D", "U"])
+        self.assertEqual(verdicts["CLK-01"], ["D", "E", "U"])
 
     def test_provider_not_built_yet_is_not_asked_for(self):
         verdicts, _ = self.verdicts("ok - ring_clock::clk_02_later\n")
@@ -78,6 +79,7 @@ class Contract(unittest.TestCase):
 
     def test_scripted_is_told_beside_and_never_asked_for(self):
         tap = ("ok - ring_clock::clk_01_now\nok - threads_clock::clk_01_now\n"
+               "ok - epoll_clock::clk_01_now\n"
                "ok - scripted_clock::clk_01_now\n"
                "ok - scripted_clock::clk_03_alone\n")
         verdicts, _ = self.verdicts(tap)
@@ -90,7 +92,7 @@ class Contract(unittest.TestCase):
 
     def test_scripted_alone_proves_nothing_for_all(self):
         verdicts, _ = self.verdicts("ok - scripted_clock::clk_01_now\n")
-        self.assertEqual(verdicts["CLK-01"], ["D", "U"])
+        self.assertEqual(verdicts["CLK-01"], ["D", "E", "U"])
         self.write("build/dev/results/b.tap", "not ok - ring_a::clk_01_now\n"
                    "ok - m::mbx_01_order\n")
         items, _ = contract.parse_items(self.root + "/docs/contract.md")

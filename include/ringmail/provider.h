@@ -264,6 +264,7 @@ struct rgm_provider_class {
 
 /* The providers of this library. */
 RGM_API extern const struct rgm_provider_class rgm_provider_ring;
+RGM_API extern const struct rgm_provider_class rgm_provider_epoll;
 RGM_API extern const struct rgm_provider_class rgm_provider_threads;
 
 /*

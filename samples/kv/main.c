@@ -52,7 +52,7 @@ usage(FILE *file)
             "  --port N             port to listen on (6379; 0: any)\n"
             "  --bind ADDRESS       address to listen on (127.0.0.1)\n"
             "  --workers N          worker threads (one per usable CPU)\n"
-            "  --provider NAME      ring or threads (ring, if it can be had)\n"
+            "  --provider NAME      ring, epoll or threads (ring, if possible)\n"
             "  --pin                a CPU of its own for each worker\n"
             "  --spin-us N          look for work so long before sleeping\n"
             "  --pipeline N         commands of a connection at once (%d)\n"
@@ -80,6 +80,8 @@ parse_provider(const char *name)
 {
     if (strcmp(name, "ring") == 0)
         return &rgm_provider_ring;
+    if (strcmp(name, "epoll") == 0)
+        return &rgm_provider_epoll;
     return strcmp(name, "threads") == 0 ? &rgm_provider_threads : NULL;
 }
 

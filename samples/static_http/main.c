@@ -57,7 +57,7 @@ usage(FILE *file)
             "  --port N            port to listen on (8080; 0: any)\n"
             "  --bind ADDRESS      address to listen on (127.0.0.1)\n"
             "  --workers N         worker threads (one per usable CPU)\n"
-            "  --provider NAME     ring or threads (ring, if it can be had)\n"
+            "  --provider NAME     ring, epoll or threads (ring, if possible)\n"
             "  --idle-ms N         between two requests (60000)\n"
             "  --header-ms N       for a request's header to arrive (10000)\n"
             "  --stall-ms N        in which a client takes something (30000)\n"
@@ -146,6 +146,16 @@ take_number(struct options *options, int option, const char *value)
     }
 }
 
+static const struct rgm_provider_class *
+provider_of(const char *name)
+{
+    if (strcmp(name, "ring") == 0)
+        return &rgm_provider_ring;
+    if (strcmp(name, "epoll") == 0)
+        return &rgm_provider_epoll;
+    return strcmp(name, "threads") == 0 ? &rgm_provider_threads : NULL;
+}
+
 static bool
 take_option(struct options *options, int option, const char *value)
 {
@@ -155,10 +165,8 @@ take_option(struct options *options, int option, const char *value)
     }
     if (option != 'P')
         return take_number(options, option, value);
-    options->runtime.provider = strcmp(value, "ring") == 0
-                                    ? &rgm_provider_ring
-                                    : &rgm_provider_threads;
-    return strcmp(value, "ring") == 0 || strcmp(value, "threads") == 0;
+    options->runtime.provider = provider_of(value);
+    return options->runtime.provider != NULL;
 }
 
 /* Returns -1 to go on, or the exit status. */
