@@ -1087,6 +1087,14 @@ the_nth_allocation_fails_on_ring(void)
 }
 
 static void
+the_nth_allocation_fails_on_epoll(void)
+{
+    static const struct fault_plan plan = {.provider = &rgm_provider_epoll};
+
+    travel_all(&plan);
+}
+
+static void
 the_nth_allocation_fails_on_threads(void)
 {
     static const struct fault_plan plan = {.provider = &rgm_provider_threads};
@@ -1162,9 +1170,9 @@ the_nth_call_that_sets_up_fails(void)
         FAULT_RING_SETUP, FAULT_RING_REGISTER, FAULT_MMAP, FAULT_EVENTFD,
         FAULT_THREAD};
     static const struct rgm_provider_class *const providers[] = {
-        &rgm_provider_ring, &rgm_provider_threads};
+        &rgm_provider_ring, &rgm_provider_epoll, &rgm_provider_threads};
 
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p < 3; p++)
         for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
             struct fault_plan plan = {
                 .provider = providers[p],
@@ -1229,9 +1237,9 @@ the_nth_call_of_an_operation_finds_no_memory(void)
         FAULT_CONNECT, FAULT_RECEIVE, FAULT_SEND, FAULT_READ_AT,
         FAULT_WRITE_AT, FAULT_SYNC};
     static const struct rgm_provider_class *const providers[] = {
-        &rgm_provider_ring, &rgm_provider_threads};
+        &rgm_provider_ring, &rgm_provider_epoll, &rgm_provider_threads};
 
-    for (unsigned p = 0; p < 2; p++)
+    for (unsigned p = 0; p < 3; p++)
         for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
             struct fault_plan plan = {.provider = providers[p],
                                       .calls = FAULT_BIT(calls[i]),
@@ -1298,9 +1306,9 @@ static void
 cmp_03_a_thread_that_cannot_be_made_closes_all_drivers(void)
 {
     static const struct rgm_provider_class *const providers[] = {
-        &rgm_provider_ring, &rgm_provider_threads};
+        &rgm_provider_ring, &rgm_provider_epoll, &rgm_provider_threads};
 
-    for (unsigned p = 0; p < 2; p++) {
+    for (unsigned p = 0; p < 3; p++) {
         long nth = 1;
 
         counted_class = providers[p];
@@ -1346,6 +1354,7 @@ shd_10_without_a_thread_nothing_is_subscribed_nor_given_up(void)
 /* Last: a ring that fails for good leaves memory behind. */
 #define CASES(X)                                                               \
     X(faults, the_nth_allocation_fails_on_ring)                                \
+    X(faults, the_nth_allocation_fails_on_epoll)                               \
     X(faults, the_nth_allocation_fails_on_threads)                             \
     X(faults, the_nth_ring_entry_cannot_be_had)                                \
     X(faults, field_b61_the_nth_enter_is_interrupted_or_refused)               \

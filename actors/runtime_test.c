@@ -1029,7 +1029,7 @@ static void
 cmp_07_several_runtimes_live_side_by_side(void)
 {
     static const struct rgm_provider_class *const classes[] = {
-        NULL, &rgm_provider_threads, &fake_class, NULL};
+        NULL, &rgm_provider_threads, &fake_class, &rgm_provider_epoll};
     struct rgm_runtime *runtimes[4];
     struct rgm_address addresses[4];
 

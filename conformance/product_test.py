@@ -138,7 +138,7 @@ def no_gap_of_the_reference():
 
 def each_has_tests_of_its_own():
     results = matrix.results_of([RESULTS])
-    for provider in ("ring", "threads"):
+    for provider in ("ring", "epoll", "threads"):
         told = results.get((provider, "only"), {})
         if not told or "failed" in told.values():
             return f"{provider} has none, or they fail"
