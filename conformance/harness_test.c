@@ -241,6 +241,23 @@ cnf_06_a_leak_is_told_and_the_next_one_runs(void)
     rgi_check(told.after == CONFORM_PASSED);
 }
 
+/* One that is kept from running does not come so far in time, and gets more. */
+static void
+hangs_in_its(const char *phase, const struct stage_fixture *fixture,
+             stage_case_function *run, unsigned limit_ms)
+{
+    char words[64];
+    struct told told;
+
+    do {
+        snprintf(words, sizeof(words), "not over after %u ms, in its %s",
+                 limit_ms, phase);
+        told = told_by(fixture, run, limit_ms);
+        limit_ms *= 2;
+    } while (!says(&told, words) && limit_ms <= 60000);
+    rgi_check(told.verdict == CONFORM_LOST && says(&told, words));
+}
+
 static void
 cnf_06_the_deadline_is_for_set_up_body_and_clean_up(void)
 {
@@ -248,14 +265,10 @@ cnf_06_the_deadline_is_for_set_up_body_and_clean_up(void)
                                           .set_up = hangs};
     const struct stage_fixture slow_down = {.class = &rgm_provider_threads,
                                             .clean_up = hangs};
-    struct told told = told_by(&plain, hangs, 1000);
 
-    rgi_check(told.verdict == CONFORM_LOST);
-    rgi_check(says(&told, "not over after 1000 ms, in its body"));
-    told = told_by(&slow_up, good, 50);
-    rgi_check(told.verdict == CONFORM_LOST && says(&told, "in its set-up"));
-    told = told_by(&slow_down, good, 3000);
-    rgi_check(told.verdict == CONFORM_LOST && says(&told, "in its clean-up"));
+    hangs_in_its("body", &plain, hangs, 1000);
+    hangs_in_its("set-up", &slow_up, good, 50);
+    hangs_in_its("clean-up", &slow_down, good, 3000);
 }
 
 static void
