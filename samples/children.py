@@ -38,7 +38,11 @@ def tell(process):
     print("  started:", *process.args)
     print("    exit status:", "none, it ran" if status is None else status)
     process.kill()
-    for name, text in zip(("said", "errors"), process.communicate()):
+    try:
+        said = process.communicate(timeout=5)
+    except subprocess.TimeoutExpired as late:  # a child of its has the pipes
+        said = late.stdout, late.stderr
+    for name, text in zip(("said", "errors"), said):
         if text:
             print(f"    {name}: {text[-4000:]}")
 
