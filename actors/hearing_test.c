@@ -56,7 +56,7 @@ an_ear_hears_until_all_have_forgotten(void)
 
 /* ---- what is blocked everywhere else ---- */
 
-#define ROUNDS 5000
+#define ROUNDS rgi_scale(50000)
 
 static uint8_t over;
 
@@ -86,7 +86,7 @@ hear_and_forget(void)
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     rgi_check(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
     rgi_check(pthread_create(&thread, NULL, listen, ear) == 0);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = ROUNDS; round > 0; round--) {
         uint32_t total = rgi_signal_total(SIGUSR1);
 
         rgi_check(kill(getpid(), SIGUSR1) == 0);
