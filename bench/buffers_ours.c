@@ -3,7 +3,7 @@
 /*
  * buffers_ours.c - what does it cost how bytes are held while they move?
  *
- *     bench_buffers N [ring|threads]
+ *     bench_buffers N [ring|epoll|threads]
  *
  * On each provider, one worker; N rounds of each, after N / 4 to get warm.
  *
@@ -596,13 +596,15 @@ main(int argc, char **argv)
         .name = "buffers", .slots_count = 8, .slot_size_bytes = PIECE_BYTES};
 
     if (argc != 2 && argc != 3) {
-        fputs("usage: bench_buffers N [ring|threads]\n", stderr);
+        fputs("usage: bench_buffers N [ring|epoll|threads]\n", stderr);
         return 2;
     }
     rounds_count = bench_number(argv[1], UINT64_C(1) << 24);
     ours_check("pool", rgm_pool_create(&options, &pool));
     if (argc == 2 || strcmp(argv[2], "ring") == 0)
         play_all(&rgm_provider_ring);
+    if (argc == 3 && strcmp(argv[2], "epoll") == 0)
+        play_all(&rgm_provider_epoll);
     if (argc == 2 || strcmp(argv[2], "threads") == 0)
         play_all(&rgm_provider_threads);
     rgm_pool_destroy(pool);

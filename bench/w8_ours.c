@@ -4,7 +4,7 @@
  * w8_ours.c - what does a random read of a file cost beside a bare ring?
  *
  *     bench_w8 cache|direct SLICES N    4 KiB reads, 16 out at a time
- *     bench_w8 handles|handles-threads SLICES N
+ *     bench_w8 handles|handles-epoll|handles-threads SLICES N
  *                                       on one handle, or a new one for each, and
  *                                       on the provider with threads
  *     bench_w8 job SLICES N             a job there and back, one at a time
@@ -400,6 +400,15 @@ ours_slice(struct rgm_address to, bool fresh)
     return (double)(slice_clock() - begin_ns) / (double)count;
 }
 
+static const char *
+series_of_handles(void)
+{
+    if (provider == NULL)
+        return "fresh_handles";
+    return provider == &rgm_provider_epoll ? "fresh_handles_epoll"
+                                           : "fresh_handles_threads";
+}
+
 static void
 run_reads(uint64_t slices_count, bool handles)
 {
@@ -419,8 +428,7 @@ run_reads(uint64_t slices_count, bool handles)
             slices.ours[i] = ours_slice(reader, handles);
     }
     if (handles)
-        bench_slices_report(&slices, provider == NULL ? "fresh_handles"
-                                               : "fresh_handles_threads", 0);
+        bench_slices_report(&slices, series_of_handles(), 0);
     else
         bench_slices_report(&slices, direct ? "direct" : "cache", 1);
     io_uring_queue_exit(&ring);
@@ -457,7 +465,8 @@ main(int argc, char **argv)
     const char *what = argc == 4 ? argv[1] : "";
     bool job = strcmp(what, "job") == 0;
     bool threads = strcmp(what, "handles-threads") == 0;
-    bool handles = threads || strcmp(what, "handles") == 0;
+    bool epoll = strcmp(what, "handles-epoll") == 0;
+    bool handles = threads || epoll || strcmp(what, "handles") == 0;
     uint64_t slices_count;
 
     direct = strcmp(what, "direct") == 0;
@@ -465,8 +474,12 @@ main(int argc, char **argv)
     again = handles;
     if (threads)
         provider = &rgm_provider_threads;
+    if (epoll)
+        provider = &rgm_provider_epoll;
     if (!job && !handles && !direct && strcmp(what, "cache") != 0) {
-        fputs("usage: bench_w8 cache|direct|handles|handles-threads|job SLICES N\n", stderr);
+        fputs("usage: bench_w8 cache|direct|handles|handles-epoll|"
+              "handles-threads|job SLICES N\n",
+              stderr);
         return 2;
     }
     slices_count = bench_number(argv[2], BENCH_SLICES_MAX);

@@ -4,7 +4,7 @@
  * writes_ours.c - what does output to a stream cost, in system calls,
  * allocations and wakes?
  *
- *     bench_writes N [ring|threads]
+ *     bench_writes N [ring|epoll|threads]
  *
  * Of each provider: N pieces of 64 bytes over a Unix socket, whose other end is
  * emptied in between by the same thread, past everything that is counted.
@@ -342,13 +342,15 @@ main(int argc, char **argv)
         .name = "writes", .slots_count = 1, .slot_size_bytes = PIECE_BYTES};
 
     if (argc != 2 && argc != 3) {
-        fputs("usage: bench_writes N [ring|threads]\n", stderr);
+        fputs("usage: bench_writes N [ring|epoll|threads]\n", stderr);
         return 2;
     }
     rounds_count = bench_number(argv[1], UINT64_C(1) << 24);
     ours_check("pool", rgm_pool_create(&options, &pool));
     if (argc == 2 || strcmp(argv[2], "ring") == 0)
         play_all(&rgm_provider_ring);
+    if (argc == 3 && strcmp(argv[2], "epoll") == 0)
+        play_all(&rgm_provider_epoll);
     if (argc == 2 || strcmp(argv[2], "threads") == 0)
         play_all(&rgm_provider_threads);
     rgm_pool_destroy(pool);

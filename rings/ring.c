@@ -198,7 +198,7 @@ static void
 explain(const struct rgi_ring_options *options, int status, char *why,
         size_t why_size)
 {
-    const char *advice = "; use the `threads` provider, or allow it";
+    const char *advice = "; use the `epoll` or `threads` provider, or allow it";
 
     switch (status) {
     case -EPERM:

@@ -224,9 +224,9 @@ refusals_say_what_to_do(void)
         int error;
         const char *words[3];
     } refusals[] = {
-        {-EPERM, {"seccomp", "kernel.io_uring_disabled", "threads"}},
-        {-EACCES, {"seccomp", "kernel.io_uring_disabled", "threads"}},
-        {-ENOSYS, {"no io_uring", "seccomp", "threads"}},
+        {-EPERM, {"seccomp", "kernel.io_uring_disabled", "`epoll`"}},
+        {-EACCES, {"seccomp", "kernel.io_uring_disabled", "`epoll`"}},
+        {-ENOSYS, {"no io_uring", "seccomp", "`epoll`"}},
         {-EMFILE, {"open files", "", ""}},
         {-EINVAL, {"Linux 6.1", "", ""}},
     };
