@@ -6,7 +6,7 @@
  *     bench_w8 cache|direct SLICES N    4 KiB reads, 16 out at a time
  *     bench_w8 handles|handles-epoll|handles-threads SLICES N
  *                                       on one handle, or a new one for each, and
- *                                       on the provider with threads
+ *                                       on that provider
  *     bench_w8 job SLICES N             a job there and back, one at a time
  *
  * The file, of 64 MiB, is made in TMPDIR (/var/tmp) and removed.
