@@ -161,7 +161,8 @@ count_sent(struct rgm_worker *worker, uint32_t destination)
         rgi_count(worker, sent_remote);
 }
 
-/* Set what every message gets when it leaves. */
+/* Set what every message gets when it leaves. A request has lost its flags when its
+ * answer was delivered. */
 static inline void
 header_set(struct rgm_message *message, const struct rgm_actor *self,
            uint8_t state)
@@ -169,7 +170,9 @@ header_set(struct rgm_message *message, const struct rgm_actor *self,
     message->from = self->address;
     message->status = 0;
     message->hops = 0;
-    message->flags &= RGI_MESSAGE_TAKEN;
+    if (state == RGI_MESSAGE_OUT)
+        message->flags &= RGI_MESSAGE_TAKEN;
+    rgi_assert_slow((message->flags & ~RGI_MESSAGE_TAKEN) == 0);
     message->state = state;
 }
 
