@@ -515,7 +515,7 @@ drain_step(struct rgm_worker *worker)
  * other so that a batch is one of them, only now and then. Bounded, so that the
  * clock and the counters get theirs.
  */
-#define BATCHES_PER_TURN 16u
+#define BATCHES_PER_TURN 32u
 #define SINGLES_PER_LOOK 4u /* a power of two */
 
 static inline bool
@@ -531,10 +531,10 @@ next_batch(struct rgm_worker *worker, unsigned left)
 {
     struct rgm_actor *actor = worker->ready_first;
 
-    if (actor == NULL || worker->attention || left == 0)
+    if (actor == NULL || worker->attention)
         return NULL;
     if ((left % SINGLES_PER_LOOK == 0 || actor->ready_next != NULL) &&
-        something_came(worker))
+        (left == 0 || something_came(worker)))
         return NULL;
     worker->ready_first = NULL;
     return actor;
