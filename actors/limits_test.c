@@ -236,6 +236,9 @@ walk_all(struct walk walk, bool as_nobody)
     walk.provider = &rgm_provider_epoll;
     walk.name = "epoll";
     walk_apart(walk, as_nobody);
+    walk.provider = &rgm_provider_epoll;
+    walk.name = "epoll";
+    walk_apart(walk, as_nobody);
     walk.provider = &rgm_provider_ring;
     walk.name = "ring";
     walk_apart(walk, as_nobody);
