@@ -146,8 +146,9 @@ struct rgm_file_write {
 };
 
 /*
- * Prepare: read into memory, at an offset or at the cursor.
- * rgm_file_read_all_at goes on until the memory is full or the file ends.
+ * Prepare: read into memory, at an offset or at the cursor (which RGM_FILE_CURSOR
+ * as an offset means, too). rgm_file_read_all_at goes on until the memory is full or
+ * the file ends.
  *
  * Owns:   `memory` is the operation's until the answer.
  * Answer: 0 with count and end; -EINVAL when offset_bytes (or the end of the
