@@ -94,6 +94,10 @@ bytes_from_number(int64_t number, char *ret_text)
     size_t at = sizeof(digits);
     size_t count;
 
+    if (value < 10 && number >= 0) { /* the length of most values */
+        *ret_text = (char)('0' + value);
+        return 1;
+    }
     do {
         digits[--at] = (char)('0' + value % 10);
         value /= 10;

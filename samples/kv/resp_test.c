@@ -309,7 +309,8 @@ static void
 numbers_are_strict(void)
 {
     rgi_check(number_is("0", 0));
-    rgi_check(number_is("-1", -1));
+    rgi_check(number_is("9", 9) && number_is("10", 10));
+    rgi_check(number_is("-1", -1) && number_is("-9", -9));
     rgi_check(number_is("9223372036854775807", INT64_MAX));
     rgi_check(number_is("-9223372036854775808", INT64_MIN));
     rgi_check(is_no_number("") && is_no_number("-") && is_no_number("-0"));
