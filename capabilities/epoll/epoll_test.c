@@ -615,6 +615,75 @@ soc_09_used_again_a_number_gets_no_old_event(void)
     world_close(&world);
 }
 
+/* Input, output, error and end in one report: each who waits is told once, and what
+ * is closed then hears no more of it. */
+static void
+field_b47_one_report_for_reader_and_writer(void)
+{
+    struct linger now = {1, 0};
+    int small = 65536;
+    struct rgm_stream stream;
+    struct rgm_write write;
+    static char much[1 << 22];
+    struct world world;
+    struct rgm_read read;
+    char byte;
+    int peer;
+
+    world_open(&world);
+    peer = world_stream(&world, &stream);
+    rgi_check(setsockopt(watch_of(&stream)->fd, SOL_SOCKET, SO_SNDBUF, &small,
+                         sizeof(small)) == 0);
+    rgi_check(setsockopt(peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)) ==
+              0);
+    begin_read(&world, &read, &stream, &byte, 1);
+    rgm_stream_write(&write, &stream, much, sizeof(much));
+    desk_start(&world.desk, &write);
+    while (world.p->lined < 2 || watch_of(&stream)->out.ready)
+        (void)look(&world); /* until the peer's room is used up */
+    rgi_check(setsockopt(peer, SOL_SOCKET, SO_LINGER, &now, sizeof(now)) == 0);
+    close(peer); /* a reset */
+    rgi_check(desk_await(&world.desk, &read) < 0);
+    rgi_check(desk_await(&world.desk, &write) < 0);
+    rgi_check(world.p->lined == 0 && stream.socket.busy == 0);
+    rgi_check(desk_close_socket(&world.desk, &stream.socket) == 0);
+    rgi_check(desk_take(&world.desk, 0) == 0);
+    world_close(&world);
+}
+
+static bool
+hears(struct world *world, uint64_t deadline_ns)
+{
+    struct rgm_turn turn = {0};
+
+    rgi_check(world->desk.provider->ops->wait(world->desk.provider, deadline_ns,
+                                              &turn) == 0);
+    return turn.rang;
+}
+
+/* However many rings come before it looks, also when the counter is full. */
+static void
+field_b11_rings_that_come_fast_are_heard(void)
+{
+    uint64_t nearly_full = UINT64_MAX - 1;
+    struct world world;
+
+    world_open(&world);
+    for (int i = 0; i < 1000; i++)
+        world.desk.provider->ops->wake(world.desk.provider);
+    rgi_check(hears(&world, RGM_NEVER));
+    rgi_check(!hears(&world, rgi_epoll_now(world.p) + 1)); /* they were one */
+    rgi_check(write(world.desk.bell, &nearly_full, sizeof(nearly_full)) ==
+              (ssize_t)sizeof(nearly_full));
+    world.desk.provider->ops->wake(world.desk.provider);
+    rgi_check(hears(&world, RGM_NEVER));
+    for (int i = 0; i < 100; i++) {
+        world.desk.provider->ops->wake(world.desk.provider);
+        rgi_check(hears(&world, RGM_NEVER));
+    }
+    world_close(&world);
+}
+
 /* ------------------------------------------------------------------- sleeping */
 
 static void
@@ -1356,6 +1425,8 @@ prw_05_cancelled_wait_leaves_no_descriptor(void)
     X(epoll, srd_24_pooled_reads_ask_first)                                    \
     X(epoll, starved_reads_are_tried_again)                                    \
     X(epoll, soc_09_used_again_a_number_gets_no_old_event)                     \
+    X(epoll, field_b11_rings_that_come_fast_are_heard)                         \
+    X(epoll, field_b47_one_report_for_reader_and_writer)                       \
     X(epoll, cancelled_send_file_stands_in_no_line)                            \
     X(epoll, packets_for_a_full_unix_socket_are_tried_again)                   \
     X(epoll, prw_04_one_process_is_told_by_its_descriptor)                     \
