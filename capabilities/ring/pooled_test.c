@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
@@ -655,16 +656,25 @@ full_bell(void)
 struct answerer {
     int ring;
     int bell;
+    atomic_bool closed; /* the provider is */
 };
+
+#define YIELDS_FOR_A_CLOSE 10000
 
 static void *
 hear_when_the_ring_is_closed(void *argument)
 {
-    const struct answerer *answerer = argument;
+    struct answerer *answerer = argument;
     uint64_t count;
 
     while (fcntl(answerer->ring, F_GETFD) >= 0)
         sched_yield();
+    /* A close that waits for nobody gets on meanwhile; ours does not. */
+    for (int i = 0; i < YIELDS_FOR_A_CLOSE; i++) {
+        if (atomic_load(&answerer->closed))
+            return NULL;
+        sched_yield();
+    }
     rgi_check(read(answerer->bell, &count, sizeof(count)) ==
               (ssize_t)sizeof(count));
     return NULL;
@@ -680,7 +690,7 @@ a_close_waits_for_who_is_about_to_ring(void)
     struct pair pair;
     struct rgm_read_pooled reading;
     struct rgm_lease lease;
-    struct answerer answerer;
+    struct answerer answerer = {.closed = false};
     pthread_t dropper, hearer;
     uint64_t count = 0;
 
@@ -701,6 +711,7 @@ a_close_waits_for_who_is_about_to_ring(void)
     rgi_check(pthread_create(&hearer, NULL, hear_when_the_ring_is_closed,
                              &answerer) == 0);
     world_close(&world);
+    atomic_store(&answerer.closed, true);
     rgi_check(fcntl(answerer.bell, F_SETFL, O_NONBLOCK) == 0);
     rgi_check(read(answerer.bell, &count, sizeof(count)) > 0 && count == 1);
     pthread_join(hearer, NULL);
