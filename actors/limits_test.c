@@ -16,11 +16,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -236,9 +241,6 @@ walk_all(struct walk walk, bool as_nobody)
     walk.provider = &rgm_provider_epoll;
     walk.name = "epoll";
     walk_apart(walk, as_nobody);
-    walk.provider = &rgm_provider_epoll;
-    walk.name = "epoll";
-    walk_apart(walk, as_nobody);
     walk.provider = &rgm_provider_ring;
     walk.name = "ring";
     walk_apart(walk, as_nobody);
@@ -284,9 +286,71 @@ every_amount_of_locked_memory(void)
              true);
 }
 
+/* -------------------------------------------------------- what is forbidden */
+
+/* As a container's profile does it. */
+static bool
+forbid_rings(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(rules) / sizeof(rules[0]), rules};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void
+live_without_rings(void)
+{
+    struct walk walk = {.name = "forbidden", .what = "none", .error = -EPERM};
+    struct rgm_runtime_options options = {.workers = 1};
+    struct rgm_runtime *runtime;
+
+    rgi_check(rgm_runtime_create(&options, &runtime) == 0);
+    rgi_check(rgm_runtime_start(runtime) == 0);
+    rgi_check(strncmp(rgm_runtime_provider(runtime), "epoll (", 7) == 0);
+    rgi_check(strstr(rgm_runtime_error(runtime), "seccomp") != NULL);
+    use(&walk, runtime);
+    rgi_check(walk.refused == 0);
+    rgm_runtime_stop(runtime);
+    rgi_check(rgm_runtime_wait(runtime) == 0);
+    rgi_check(rgm_runtime_destroy(runtime) == 0);
+    options.provider = &rgm_provider_ring;
+    rgi_check(rgm_runtime_create(&options, &runtime) == 0);
+    rgi_check(rgm_runtime_start(runtime) == -EPERM);
+    rgi_check(strstr(rgm_runtime_error(runtime), "seccomp") != NULL);
+    rgi_check(rgm_runtime_destroy(runtime) == 0);
+}
+
+static void
+where_rings_are_forbidden_it_is_epoll(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        if (!forbid_rings())
+            _exit(NOT_TRIED);
+        live_without_rings();
+        _exit(0);
+    }
+    rgi_check(child > 0 && waitpid(child, &status, 0) == child);
+    rgi_check(WIFEXITED(status));
+    if (WEXITSTATUS(status) == NOT_TRIED)
+        fprintf(stderr, "# not tried: there are no filters here\n");
+    else
+        rgi_check(WEXITSTATUS(status) == 0);
+}
+
 #define CASES(X)                                                               \
     X(limits, every_count_of_descriptors)                                      \
     X(limits, every_count_of_threads)                                          \
-    X(limits, every_amount_of_locked_memory)
+    X(limits, every_amount_of_locked_memory)                                   \
+    X(limits, where_rings_are_forbidden_it_is_epoll)
 
 RGI_CASES(CASES)

@@ -625,7 +625,7 @@ worker_thread(void *argument)
 /* ---- start ---- */
 
 /* Which provider, when the program has not said: the ring, if the machine
- * lets us have one. */
+ * lets us have one; readiness is allowed everywhere. */
 static void
 provider_choose(struct rgm_runtime *runtime)
 {
@@ -644,7 +644,7 @@ provider_choose(struct rgm_runtime *runtime)
         rgm_provider_ring.close(probe);
         return;
     }
-    runtime->provider = &rgm_provider_threads;
+    runtime->provider = &rgm_provider_epoll;
     snprintf(runtime->error_text, sizeof(runtime->error_text),
              "no ring: %s", why);
 }

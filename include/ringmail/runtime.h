@@ -42,7 +42,7 @@ struct rgm_runtime_options {
      * that is never used costs about half a kilobyte, and as much again in
      * each worker. */
     uint32_t workers_max;
-    /* Default: ring; when the machine refuses it, threads, and
+    /* Default: ring; when the machine refuses it, epoll, and
      * rgm_runtime_provider says which and why. */
     const struct rgm_provider_class *provider;
     void *provider_argument; /* handed to it; scripted: its script */
