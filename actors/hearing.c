@@ -29,10 +29,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/ck.h"
+
+#define YIELDS_MAX 100
 
 static struct rgi_ear ears[RGM_SIGNAL_RUNTIMES_MAX];
 static uint32_t ears_used; /* signal-wanted: one above the highest ever taken */
@@ -159,10 +162,24 @@ rgi_ear_want(struct rgi_ear *ear, int number)
     return 0;
 }
 
+/* The listener needs a turn. To yield gives none to one of lower priority. */
+static void
+wait_a_little(unsigned round)
+{
+    static const struct timespec pause = {0, 50000};
+
+    if (round < YIELDS_MAX)
+        (void)sched_yield();
+    else
+        (void)nanosleep(&pause, NULL);
+}
+
 /* In a forked child nobody listens, whatever was let in when it was forked. */
 static void
 keep_out(struct rgi_ear *ear, int number)
 {
+    unsigned round = 0;
+
     /* signal-open: either this sees that it is let in, or the listener sees that
      * it is not wanted. */
     ck_pr_and_64(&ear->wanted, ~bit_of(number));
@@ -172,7 +189,7 @@ keep_out(struct rgi_ear *ear, int number)
     rgi_ear_ring(ear);
     while (ck_pr_load_64(&ear->open) & bit_of(number) &&
            ck_pr_load_32(&ear->listener) == (uint32_t)getpid())
-        (void)sched_yield();
+        wait_a_little(round++);
 }
 
 void

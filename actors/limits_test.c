@@ -190,6 +190,9 @@ walk_here(struct walk *walk)
         rgi_check(count > walk->first || walk->refused > 0 ||
                   walk->resource == RLIMIT_MEMLOCK);
     }
+    /* What a ring had locked is the user's again some time after its close. */
+    while (walk->refused > 0 && walk->resource == RLIMIT_MEMLOCK)
+        live_with(walk, walk->last);
     rgi_check(walk->refused == 0);
 }
 
