@@ -9,7 +9,8 @@
  * 2. leave    what it has sent must not be overtaken by what it will send from
  *             elsewhere: its node passes through the local FIFO, behind what it
  *             sent to neighbours, and all outboxes are pushed. A slot number
- *             that another worker has lent is taken; everything goes down the road to that worker, in this order: the requests it
+ *             that another worker has lent is taken; everything goes down the
+ *             road to that worker, in this order: the requests it
  *             keeps, its state (one node; the actor's memory stays where it
  *             is), the mail that has collected, and from then on whatever
  *             arrives for the old address

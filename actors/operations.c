@@ -5,7 +5,8 @@
  *
  * 1. An operation reaches its worker: at once when asked there, else as mail.
  * 2. A sleep is armed in the worker's timer queue, an acquire stands in line
- *    (acquire.c); everything else is handed to the provider. A refusal is an answer like any other.
+ *    (acquire.c); everything else is handed to the provider. A refusal is an
+ *    answer like any other.
  * 3. What has completed is collected in `turn`: by the provider's wait, and
  *    from the due timers. Nothing of the user's runs meanwhile.
  * 4. Then the list is delivered: an asker on this worker gets its answer in

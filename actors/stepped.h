@@ -20,7 +20,8 @@
  * stands still. Calls that block (spawn, stop and wait) play all.
  *
  * The stops are those of <ringmail/stepper.h> and the gates: "turn" (before
- * the inbox is taken), "run" (all is sorted), "take", "push" (before the compare-and-swap), "bell" (a
+ * the inbox is taken), "run" (all is sorted), "take", "push" (before the
+ * compare-and-swap), "bell" (a
  * sleeper's word was replaced, and he was not woken), "abroad" (before the push to, or
  * from, another runtime's worker), "flushed", "sleep"
  * (looked, and about to fall asleep), "wake", "quiet", "close", "closing".

@@ -6,7 +6,8 @@
  * 1. Keeping a request adds a row to a table of the runtime's, letting go of it
  *    takes the row out. What an actor that keeps something has out is written
  *    into one of its rows whenever it has run; the newest such word counts.
- * 2. A worker that has just fallen asleep looks: from all who keep something it strikes out whoever has something else out than
+ * 2. A worker that has just fallen asleep looks: from all who keep something
+ *    it strikes out whoever has something else out than
  *    what those left keep, until nobody more is struck out. Those left wait for
  *    each other, if their workers sleep as well: an inbox whose owner sleeps is
  *    empty, and so are the lines of its actors. The last of them to fall asleep

@@ -126,7 +126,8 @@ void rgi_watch_own(struct rgi_watch *watch, int fd);
 RGM_MUST_USE int
 rgi_watch_register(struct rgi_epoll_provider *p, struct rgi_watch *watch);
 
-/* No event comes any more; whoever finds nothing then registers it anew. Returns: false when the kernel would not have it. */
+/* No event comes any more; whoever finds nothing then registers it anew.
+ * Returns: false when the kernel would not have it. */
 bool
 rgi_watch_unregister(struct rgi_epoll_provider *p, struct rgi_watch *watch);
 

@@ -11,7 +11,8 @@
  *     ringmail_context_running{context="ingest.parser"} 2
  *
  * The counters of counters.h, by worker, how many actors live in each context
- * (context.h), and what is the process's. Format: Prometheus text exposition, version 0.0.4.
+ * (context.h), and what is the process's. Format: Prometheus text exposition,
+ * version 0.0.4.
  */
 
 #include <ringmail/runtime.h>

@@ -27,8 +27,8 @@
  *
  * Growing takes the lowest numbers that are not in use. One whose last worker
  * still retires is waited for, and so is one that is an actor's own (see
- * dedicated.h) when there are too few others. Generations go on: an address, a handle or a
- * token of the last worker of a number is stale for the next one.
+ * dedicated.h) when there are too few others. Generations go on: an address, a
+ * handle or a token of the last worker of a number is stale for the next one.
  */
 
 #include <ringmail/provider.h>

@@ -34,7 +34,8 @@ struct rgm_stream_defaults {
     /* How long a peer may take in nothing of what is written to it before the
      * system gives the connection up: then what is out for it is answered
      * -ETIMEDOUT; a write of which a part went out may be told -EPIPE, when a ring
-     * has used the system's first word up with that part. A slow peer that goes on is no such peer, and neither is one
+     * has used the system's first word up with that part. A slow peer that
+     * goes on is no such peer, and neither is one
      * that has nothing to say: reads have deadlines for that (deadline.h). To the
      * next ms, up to 2^31 - 1 of them. Default 60 s; RGM_NEVER: unset.
      * TCP_USER_TIMEOUT, tcp(7) */
