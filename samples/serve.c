@@ -2,6 +2,7 @@
 
 /* serve.c - options, runtime, signals: the frame around a small server. */
 
+#include "samples/provider_name.h"
 #include "samples/serve.h"
 #include "samples/acceptor.h"
 
@@ -33,16 +34,6 @@ number_of(const char *text, unsigned long most, unsigned long *ret_number)
     return *text >= '0' && *text <= '9' && *end == '\0' && *ret_number <= most;
 }
 
-static const struct rgm_provider_class *
-provider_of(const char *name)
-{
-    if (strcmp(name, "ring") == 0)
-        return &rgm_provider_ring;
-    if (strcmp(name, "epoll") == 0)
-        return &rgm_provider_epoll;
-    return strcmp(name, "threads") == 0 ? &rgm_provider_threads : NULL;
-}
-
 static bool
 understand(int argc, char **argv, unsigned long *ret_port,
            struct rgm_runtime_options *options)
@@ -54,7 +45,7 @@ understand(int argc, char **argv, unsigned long *ret_port,
         return false;
     options->workers = (uint32_t)workers;
     if (argc > 3)
-        options->provider = provider_of(argv[3]);
+        options->provider = provider_named(argv[3]);
     return argc <= 3 || options->provider != NULL;
 }
 

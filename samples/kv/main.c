@@ -30,6 +30,7 @@
 #include "samples/kv/server.h"
 #include "samples/kv/shard.h"
 #include "samples/kv/transaction.h"
+#include "samples/provider_name.h"
 
 struct options {
     const char *bind;
@@ -75,16 +76,6 @@ parse_number(const char *text, uint64_t most, uint64_t *ret_number)
     return true;
 }
 
-static const struct rgm_provider_class *
-parse_provider(const char *name)
-{
-    if (strcmp(name, "ring") == 0)
-        return &rgm_provider_ring;
-    if (strcmp(name, "epoll") == 0)
-        return &rgm_provider_epoll;
-    return strcmp(name, "threads") == 0 ? &rgm_provider_threads : NULL;
-}
-
 static const struct option long_options[] = {
     {"port", required_argument, NULL, 'p'},
     {"bind", required_argument, NULL, 'b'},
@@ -120,7 +111,7 @@ take_option(struct options *options, int option, const char *value)
         options->runtime.workers = (uint32_t)number;
         return true;
     case 'P':
-        options->runtime.provider = parse_provider(value);
+        options->runtime.provider = provider_named(value);
         return options->runtime.provider != NULL;
     case 'n':
         options->runtime.pin = true;

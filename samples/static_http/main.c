@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "samples/acceptor.h"
+#include "samples/provider_name.h"
 #include "samples/static_http/connection.h"
 
 struct server server;
@@ -146,16 +147,6 @@ take_number(struct options *options, int option, const char *value)
     }
 }
 
-static const struct rgm_provider_class *
-provider_of(const char *name)
-{
-    if (strcmp(name, "ring") == 0)
-        return &rgm_provider_ring;
-    if (strcmp(name, "epoll") == 0)
-        return &rgm_provider_epoll;
-    return strcmp(name, "threads") == 0 ? &rgm_provider_threads : NULL;
-}
-
 static bool
 take_option(struct options *options, int option, const char *value)
 {
@@ -165,7 +156,7 @@ take_option(struct options *options, int option, const char *value)
     }
     if (option != 'P')
         return take_number(options, option, value);
-    options->runtime.provider = provider_of(value);
+    options->runtime.provider = provider_named(value);
     return options->runtime.provider != NULL;
 }
 
